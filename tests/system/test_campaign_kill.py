@@ -105,7 +105,8 @@ def workers_of(runner: int) -> list[int]:
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{runner}/task").iterdir():
             found += [int(word) for word in (task / "children").read_text().split()]
-    return [process for process in found if b"spawn_main" in command_of(process)]
+    copies = command_of(runner)  # of the first pool; later ones are new processes
+    return [process for process in found if (said := command_of(process)) == copies or b"spawn_main" in said]
 
 
 def command_of(process: int) -> bytes:
@@ -117,7 +118,7 @@ def command_of(process: int) -> bytes:
 
 def wait_until_gone(processes: list[int], seconds: float = 5.0) -> None:
     deadline = time.monotonic() + seconds
-    while any(b"spawn_main" in command_of(process) for process in processes):
+    while any(command_of(process) for process in processes):
         assert time.monotonic() < deadline, "workers outlive their runner"
         time.sleep(0.01)
 

@@ -14,14 +14,17 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command, op
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from postgres_server import Postgres
 
+from ironbird.campaign import store as stores
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.runner import run_campaign
-from ironbird.campaign.store import Store, metadata
+from ironbird.campaign.store import HEAD, Store, metadata
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import RunError, StoreError
 
@@ -159,13 +162,38 @@ def differences(store: Store) -> list[Any]:
         return list(compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata))
 
 
+def migrated(url: str, version: str) -> None:
+    """Tables as the migrations make them, from an empty database."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(stores.__file__).parent / "migrations"))
+    engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, version)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_new_store_is_what_the_migrations_make(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if kind == "sqlite":
+        url = f"sqlite:///{tmp_path}/store.db"
+    else:
+        url = request.getfixturevalue("postgres").url("new")
+    with contextlib.closing(Store(url)) as store:  # from empty, without a migration
+        assert differences(store) == []
+        assert set(sa.inspect(store.engine).get_table_names()) == {"campaign", "flight", "alembic_version"}
+        with store.engine.connect() as connection:
+            assert MigrationContext.configure(connection).get_current_heads() == (HEAD,)
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_migrations_make_what_the_store_expects(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if kind == "sqlite":
         url = f"sqlite:///{tmp_path}/store.db"
     else:
         url = request.getfixturevalue("postgres").url("migrations")
-    store = Store(url)  # from empty
+    migrated(url, "head")
+    store = Store(url)
     assert differences(store) == []
     tables = set(sa.inspect(store.engine).get_table_names())
     assert tables == {"campaign", "flight", "alembic_version"}
@@ -181,12 +209,17 @@ def test_migrations_make_what_the_store_expects(kind: str, tmp_path: Path, reque
 
 def test_a_migration_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
+    migrated(url, "0001")
+    added, add = [], op.add_column
 
-    def dies(*_: object) -> None:
-        raise KeyboardInterrupt
+    def dies_at_the_third(*given: Any) -> None:
+        added.append(given)
+        if len(added) == 3:
+            raise KeyboardInterrupt
+        add(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr("alembic.op.create_index", dies)
+        patch.setattr("alembic.op.add_column", dies_at_the_third)
         with pytest.raises(KeyboardInterrupt):
             Store(url)
     with contextlib.closing(Store(url)) as store:

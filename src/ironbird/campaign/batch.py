@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import itertools
 import operator
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import software
@@ -21,11 +22,12 @@ from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, log_paths, not_flown
+from ironbird.flight.judge import PASS, load_native_code, log_paths, not_flown
 from ironbird.flight.prepare import end_s, fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
 from ironbird.runtime.record import Log
 from ironbird.scenario.run import fly_scenario
+from ironbird.vehicles.load import Stamp
 
 LANES_PER_BATCH = 512
 LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
@@ -75,34 +77,46 @@ class BatchResult:
     software: str = ""  # hash of the code that flew it, if a worker says so
 
 
-def group_key(case: FlightCase) -> tuple[Any, ...]:
-    """Flights with equal keys can share a batch: the model, the distance of rows, the length (which comes last)."""
+class Grouped(NamedTuple):
+    """Where a flight belongs: flights with equal keys can share a batch."""
+
+    key: tuple[Any, ...]  # the model, the distance of rows, the length (which comes last)
+    signals: tuple[str, ...]  # that its log is kept for; flights side by side log those of all
+
+
+def grouped(case: FlightCase, stamps: dict[str, Stamp] | None = None) -> Grouped:
+    """The group of a flight; `stamps` are those of vehicle files that were looked at just before."""
     if case.scenario:
-        return (case.digest(),), "", case.log_s, case.until_s
-    key = fit_key(case)
+        return Grouped(((case.digest(),), "", case.log_s, case.until_s), ())
+    key = fit_key(case, stamps)
     model = fit_of(key).model
-    log_paths(case, model)  # a formula that cannot be read is this flight's error, not its batch's
-    return key, repr(case.tunings), case.log_s, end_s(case, model)
+    signals = log_paths(case, model)  # a formula that cannot be read is this flight's error, not its batch's
+    return Grouped((key, repr(case.tunings), case.log_s, end_s(case, model)), signals)
 
 
-def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
-    """Lanes of a batch of such flights whose log stays within its share of memory; outside flies one alone."""
+def lanes_that_fit(cases: Sequence[FlightCase], signals: Iterable[tuple[str, ...]] | None = None) -> int:
+    """Lanes of a batch of flights of one group whose log stays within its share of memory; outside flies one alone.
+
+    `signals` are those of each flight, if they are known already.
+    """
     first = cases[0]
     if first.scenario or is_outside(first.control) or any(case.tunings for case in cases):
         return 1
     model = fit(first).model
-    signals = model.signals()
-    row = 8 * sum(signals[path].size for path in {path for case in cases for path in log_paths(case, model)})
+    known = model.signals()
+    signals = (log_paths(case, model) for case in cases) if signals is None else signals
+    row = 8 * sum(known[path].size for path in {path for own in set(signals) for path in own})
     rows = end_s(first, model) / first.log_s
     return min(LANES_PER_BATCH, max(LANES, int(LOG_BYTES / (row * rows)) // LANES * LANES))
 
 
 def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, threads: int = 1) -> BatchResult:
-    """Fly and judge flights that have the same `group_key`. What the rig cannot fly is judged an error."""
+    """Fly and judge flights of one group (`grouped`). What the rig cannot fly is judged an error."""
     begin = time.perf_counter()
     policy = policy or TracePolicy()
     first = cases[0]
     places = list(range(len(cases)))  # of the lanes: those that keep the same signals lie together, for their hashes
+    signals: list[tuple[str, ...] | None] = [None] * len(cases)  # of each trace; None: all that the log has
     try:
         if first.scenario:
             flown = fly_scenario(scenario_in(first.scenario, first.case_id), workers=threads, keep=False)
@@ -112,7 +126,8 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
             log, judged, kernel_s = flight.log, [flight.judged], 0.0
         else:
             model = fit(first).model
-            places = sorted(places, key=lambda place: log_paths(cases[place], model))
+            own = [log_paths(case, model) for case in cases]
+            signals, places = list(own), sorted(places, key=own.__getitem__)
             lanes = fly_lanes([cases[place] for place in places], model, threads=threads)
             log, kernel_s = lanes.log, lanes.kernel_s
             judged = [lane for _, lane in sorted(zip(places, lanes.judged, strict=True), key=operator.itemgetter(0))]
@@ -127,16 +142,24 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     if log.interrupted:
         raise KeyboardInterrupt
     results = [FlightResult.of(case, said) for case, said in zip(cases, judged, strict=True)]
-    results = _keep_traces(results, log, policy, places)
+    results = _keep_traces(results, log, policy, places, signals)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
 
 
-def get_ready() -> None:
-    """What a worker does first: load all that flies, before it gets its first flights.
+def get_ready(cases: Sequence[FlightCase] = ()) -> None:
+    """What a worker does first: load all that flies, and the models of some flights, before it gets any.
 
-    What is loaded stays: it is no longer looked through for garbage.
+    What is loaded stays: it is no longer looked through for garbage. What goes wrong here goes wrong again in flight,
+    where it is reported.
     """
     software()
+    with contextlib.suppress(Exception):
+        import pyarrow.parquet  # noqa: F401
+
+        load_native_code()
+        for case in cases:
+            if not case.scenario and not is_outside(case.control):
+                fit(case).model.library(LANES)
     gc.freeze()
 
 
@@ -147,12 +170,14 @@ def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchRes
 
 def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[FlightResult]:
     """Fly and judge any flights in this process, in the order given."""
-    groups: dict[Any, list[int]] = {}
+    groups: dict[Any, dict[int, tuple[str, ...]]] = {}
     for number, case in enumerate(cases):
-        groups.setdefault(group_key(case), []).append(number)
+        key, signals = grouped(case)
+        groups.setdefault(key, {})[number] = signals
     found: dict[int, FlightResult] = {}
-    for numbers in groups.values():
-        size = lanes_that_fit([cases[n] for n in numbers])
+    for kept in groups.values():
+        numbers = list(kept)
+        size = lanes_that_fit([cases[n] for n in numbers], kept.values())
         for part in (numbers[i : i + size] for i in range(0, len(numbers), size)):
             batch = fly_batch([cases[n] for n in part], threads=threads or os.cpu_count() or 1)
             found.update(zip(part, batch.flights, strict=True))
@@ -175,21 +200,28 @@ def _why(error: Exception) -> str:
 
 
 def _keep_traces(
-    results: list[FlightResult], log: Log, policy: TracePolicy, places: Sequence[int]
+    results: list[FlightResult],
+    log: Log,
+    policy: TracePolicy,
+    places: Sequence[int],
+    signals: Sequence[tuple[str, ...] | None],
 ) -> list[FlightResult]:
-    """Write the traces that are wanted; `places` are those of the log's lanes among the results."""
+    """Write the traces that are wanted; `places` are those of the log's lanes among the results.
+
+    Each holds the signals of its own flight, whatever the others log.
+    """
     if policy.folder is not None:
         Path(policy.folder).mkdir(parents=True, exist_ok=True)
     kept: dict[str, int] = {}
     final = []
     lanes = sorted(range(len(places)), key=places.__getitem__)
-    for lane, result in zip(lanes, results, strict=True):
+    for lane, result, own in zip(lanes, results, signals, strict=True):
         if policy.wants(result, kept.get(result.case_id, 0)):
             kept[result.case_id] = kept.get(result.case_id, 0) + 1
             assert policy.folder is not None
             name = trace_name(result.id)
             log.meta = {"ironbird.flight": result.id, "ironbird.sha256": result.sha256}
-            log.to_parquet(Path(policy.folder) / name, lane)  # whole or not at all: a killed worker leaves no half file
+            log.to_parquet(Path(policy.folder) / name, lane, own)  # whole or not at all, also if the worker is killed
             result = replace(result, trace=name)
         final.append(result)
     return final

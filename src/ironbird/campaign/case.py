@@ -15,7 +15,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -157,9 +157,20 @@ class Spread(_Table):
         if self.steps is None:
             return None
         if self.range_ is not None:
-            low, high = self.range_
-            return [_short(low + (high - low) * i / (self.steps - 1)) for i in range(self.steps)]
+            return [self._step(i) for i in range(self.steps)]
         return [self._quantile((i + 0.5) / self.steps) for i in range(self.steps)]
+
+    def _step(self, number: int) -> float:
+        """One value of a range in steps; the next is never smaller."""
+        assert self.range_ is not None and self.steps is not None
+        low, high = self.range_
+        return _short(low + (high - low) * number / (self.steps - 1))
+
+    def ends(self) -> list[float]:
+        """The least and greatest, without all between where that is a long list."""
+        if self.range_ is not None and self.steps is not None:
+            return [self._step(0), self._step(self.steps - 1)]
+        return self.extremes()
 
     def nominal(self) -> int:
         """Which level is the usual one: the first of a list, the middle of a range or distribution."""
@@ -176,7 +187,7 @@ class Spread(_Table):
         """All numbers of a list, or those between which all values lie."""
         levels = self.levels()
         if levels is not None:
-            return [value for value in levels if isinstance(value, float)]
+            return [] if self.choice is not None else cast(list[float], levels)
         return list(self.uniform or self.log_uniform or self._cut())
 
     def _cut(self) -> tuple[float, float]:
@@ -210,12 +221,19 @@ def _kind_of(value: Any) -> str:
     return "table" if isinstance(value, Mapping | Spread) else "word" if isinstance(value, str) else "value"
 
 
+def _words_alone(value: Spread) -> Spread:
+    if value.choice is None:
+        raise problem("words are needed, not numbers", 'write { choice = ["a", "b"] }')
+    return value
+
+
 _SpreadTag: TypeAlias = Annotated[Spread, Tag("table")]
+_ChoiceTag: TypeAlias = Annotated[Annotated[Spread, AfterValidator(_words_alone)], Tag("table")]
 Reference: TypeAlias = Annotated[str, Field(pattern=REFERENCE_PATTERN)]
 Quantity: TypeAlias = Annotated[
     Annotated[Real, Tag("value")] | Annotated[Reference, Tag("word")] | _SpreadTag, Discriminator(_kind_of)
 ]
-Word: TypeAlias = Annotated[Annotated[Text, Tag("word")] | _SpreadTag, Discriminator(_kind_of)]
+Word: TypeAlias = Annotated[Annotated[Text, Tag("word")] | _ChoiceTag, Discriminator(_kind_of)]
 Variable: TypeAlias = Annotated[
     Annotated[Real, Tag("value")] | Annotated[Text, Tag("word")] | _SpreadTag, Discriminator(_kind_of)
 ]
@@ -225,7 +243,7 @@ Setting: TypeAlias = Annotated[
     Discriminator(lambda value: "list" if isinstance(value, list) else _kind_of(value)),
 ]
 MissionText: TypeAlias = Annotated[
-    Annotated[Text, Tag("word")] | _SpreadTag | Annotated[dict[str, Any], Tag("mission")],
+    Annotated[Text, Tag("word")] | _ChoiceTag | Annotated[dict[str, Any], Tag("mission")],
     Discriminator(lambda value: "mission" if isinstance(value, dict) and not is_spread(value) else _kind_of(value)),
 ]
 
@@ -252,15 +270,24 @@ class Limits:
             return f"{what} greater than {self.low:g}" if self.above else f"{what} of at least {self.low:g}"
         return f"{what} from {self.low:g} to {self.high:g}" + (f", {self.low:g} excluded" if self.above else "")
 
+    def _is_outside(self, number: float) -> bool:
+        return number < self.low or number > self.high or (self.above and number == self.low)
+
     def check(self, value: Any) -> Any:
         """Refuse values outside."""
-        numbers = value.extremes() if isinstance(value, Spread) else [value] if isinstance(value, float | int) else []
+        if isinstance(value, float | int):
+            numbers = [value]
+        elif isinstance(value, Spread):
+            is_fit = not self.whole and not any(map(self._is_outside, value.ends()))
+            numbers = [] if is_fit else value.extremes()
+        else:
+            return value
         if isinstance(value, Spread) and value.choice is not None and not self.words:
             raise problem("a number is needed, not a choice of words", "write { grid = [1, 2] } with numbers")
         if self.whole and isinstance(value, Spread) and value.levels() is None:
             raise problem("whole numbers are needed", "write { grid = [1, 2, 3] }")
         for number in numbers:
-            if number < self.low or number > self.high or (self.above and number == self.low):
+            if self._is_outside(number):
                 cure = f"write {self.describe()}"
                 if isinstance(value, Spread) and value.normal is not None:
                     cure += "; cut the normal distribution with within = [a, b]"

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.scenarios import scenario_in, scenario_source
-from ironbird.campaign.suite import Planned, case_words, plan_in, recorded_commands, requirement, variable_name
+from ironbird.campaign.suite import FIXED, Planned, case_words, plan_in, recorded_commands, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
@@ -116,7 +116,8 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _world_problems(plain)
     found += _sight_problems(plain)
     in_world = bool(plain.data.get("world"))
-    sights = tuple(str(table["name"]) for table in plain.data.get("sight", [])) if in_world else ()
+    seen = dict.fromkeys(str(table["name"]) for table in plain.data.get("sight", []))  # one that is there twice, once
+    sights = tuple(seen) if in_world else ()
     outlines = [outline(vehicle, control, in_world=in_world, sights=sights) for vehicle, control in names]
     found += _log_problems(plain, outlines)
     found += _mission_problems(plain, outlines)
@@ -249,10 +250,10 @@ def _conditions_in(
 
 
 def _spread_problems(case: Planned) -> list[Problem]:
-    """Tables that vary inside a mission, which the grammar of cases does not look into."""
+    """Tables that vary where the grammar of cases does not look: inside a mission, a sensor, the options."""
     found: list[Problem] = []
     for path, value in case.quantities():
-        if path[0] == "mission" and is_spread(value):
+        if is_spread(value):
             try:
                 Spread.model_validate(value)
             except ValidationError as error:
@@ -302,11 +303,11 @@ def _dereferenced(case: Planned) -> dict[str, Any]:
     def fill(value: Any) -> Any:
         if isinstance(value, str) and value.startswith("$"):
             return shared[value[1:]]
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not is_spread(value):  # its words are what they are
             return {key: fill(entry) for key, entry in value.items()}
         return [fill(entry) for entry in value] if isinstance(value, list) else value
 
-    return {key: fill(value) for key, value in case.data.items() if key != "vary"}
+    return {key: value if key in FIXED else fill(value) for key, value in case.data.items() if key != "vary"}
 
 
 def _grammar_again(case: Planned) -> list[Problem]:
@@ -496,7 +497,7 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
                         cure = "choose control = 'px4' or 'ardupilot', or a mission of Ironbird"
                         return [case.problem(path, "a plan of another program needs a control system outside", cure)]
                     continue
-                missions.append(load_mission(name))
+                missions.append(load_mission(str(name)))
             except IronbirdError as error:
                 cure = f"one of {', '.join(mission_names())}; or a TOML file"
                 return [_refused(case, path, error, cure)]

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ironbird.campaign.batch import group_key
+from ironbird.campaign.batch import grouped
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.diagnosis import FAMILIES, HEALTHY, OTHER, Diagnosis, family_of
 from ironbird.campaign.identity import ironbird_version, software
@@ -164,7 +164,7 @@ def write_dataset(
 def _fly(cases: Sequence[FlightCase], threads: int | None) -> Iterable[Piece]:
     groups: dict[Any, list[FlightCase]] = {}
     for case in cases:
-        groups.setdefault(group_key(case), []).append(case)
+        groups.setdefault(grouped(case).key, []).append(case)
     for group in groups.values():
         size = 1 if any(case.tunings for case in group) else LANES
         for part in (group[i : i + size] for i in range(0, len(group), size)):

@@ -8,11 +8,16 @@ that is what a kill can lose. The number of workers and the size of batches chan
 from __future__ import annotations
 
 import contextlib
+import gc
+import itertools
 import multiprocessing
 import os
 import random
 import signal
+import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -25,7 +30,7 @@ from ironbird.campaign.batch import (
     TracePolicy,
     fly_for_runner,
     get_ready,
-    group_key,
+    grouped,
     lanes_that_fit,
 )
 from ironbird.campaign.case import FlightCase
@@ -33,16 +38,20 @@ from ironbird.campaign.identity import definition_changed, software, software_ch
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import dask_client
 from ironbird.campaign.store import Campaign, OpenFlight, Store
+from ironbird.campaign.suite import Suite
 from ironbird.campaign.worker import begin_worker
-from ironbird.compiler.compiled import LANES
+from ironbird.compiler.compiled import LANES, without_collection
 from ironbird.errors import IronbirdError, RunError
 from ironbird.flight.judge import ERROR, VERDICTS, not_flown
+from ironbird.vehicles.load import Stamp
 
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error
 PROBES = 5  # flights that must all kill their worker, after so many deaths in a row, until nothing more is tried
 QUEUE_PER_WORKER = 2
+AHEAD_PER_WORKER = 4  # the same while a campaign is stored: no more is handed out meanwhile
 BATCH_S = 4.0  # wall time of a batch at which is aimed: a kill loses no more of each worker's work
 FIRST_LANES = 32  # of a group whose speed is not known yet
+RUN_LANES = 512  # flights that keep the same signals, before others have their turn
 CLUSTER_TIMEOUT = "15s"
 WORKERLESS_S = 60.0  # how long a cluster without any worker is waited for
 DEATH_S = 2.0  # how long the exit codes of a broken pool are waited for
@@ -96,6 +105,28 @@ class _Group:
     length_s: float  # of each flight
     most: int = LANES_PER_BATCH
     rate: float = 0.0  # flights a second that a worker flies; 0 until one was measured
+    runs: list[int] = field(default_factory=list)  # lengths of rows of flights that keep the same signals
+
+    def arrange(self, kept: Sequence[object]) -> None:
+        """Put flights beside each other that keep the same signals, given for each: a log holds those of all its lanes.
+
+        In turn a row of each kind, so that a campaign that is stopped has flown some of all.
+        """
+        kinds: dict[object, list[int]] = {}
+        for place, kind in enumerate(kept):
+            kinds.setdefault(kind, []).append(place)
+        rows = [own[i : i + RUN_LANES] for i in range(0, len(kept), RUN_LANES) for own in kinds.values()]
+        order = [place for row in rows for place in row]
+        self.numbers, self.cases = [self.numbers[i] for i in order], [self.cases[i] for i in order]
+        self.runs = [len(row) for row in rows if row]
+
+    def shorten(self, at: int) -> None:
+        """One flight is gone from its row, at a place among all."""
+        ends = itertools.accumulate(self.runs)
+        row = next((i for i, end in enumerate(ends) if at < end), None)
+        if row is not None:
+            self.runs[row] -= 1
+            self.runs = [run for run in self.runs if run]
 
     def cut(self, lanes: int, workers: int) -> _Batch:
         """The next batch: a few seconds of work, and half of the share of each worker, so that all end together."""
@@ -104,6 +135,13 @@ class _Group:
         share = min(share, max(FIRST_LANES, -(-share // 2)))
         size = min(size, -(-share // LANES) * LANES) // LANES * LANES
         size = min(lanes, self.most, max(LANES, size))
+        if self.runs and self.runs[0] >= FIRST_LANES:
+            size = min(size, self.runs[0])
+        left = size
+        while left and self.runs:
+            taken = min(left, self.runs[0])
+            left, self.runs[0] = left - taken, self.runs[0] - taken
+            self.runs = self.runs[1:] if not self.runs[0] else self.runs
         batch = _Batch(self.numbers[:size], self.cases[:size], group=self)
         del self.numbers[:size], self.cases[:size]
         return batch
@@ -138,13 +176,22 @@ class _Plan:
         self.groups = [group for group in self.groups if group.cases]
         return batch
 
+    def take_over(self, before: _Plan) -> None:
+        """What an earlier plan of the same campaign has left, and what it has handed out."""
+        self.groups = [*before.groups, *self.groups]
+        self.unfit = [*before.unfit, *self.unfit]
+        self.again += before.again
+        self.handed_out, self.traces = before.handed_out, before.traces
+
     def put_back(self, batches: Sequence[_Batch]) -> None:
         """Batches that were not flown."""
         self.again += batches
 
-    def hand_out(self, executor: Executor, flying: dict[Future[BatchResult], _Batch]) -> None:
+    def hand_out(
+        self, executor: Executor, flying: dict[Future[BatchResult], _Batch], queue: int = QUEUE_PER_WORKER
+    ) -> None:
         """Give each worker enough to do; what cannot be given is put back, and the error raised."""
-        while self and len(flying) < QUEUE_PER_WORKER * self.workers:
+        while self and len(flying) < queue * self.workers:
             batch = self.next()
             try:
                 flying[executor.submit(fly_for_runner, batch.cases, self.policy_for(batch))] = batch
@@ -160,6 +207,8 @@ class _Plan:
         place = draw.choice(places)
         at = draw.randrange(len(place.cases))
         found = _Batch([place.numbers.pop(at)], [place.cases.pop(at)])
+        if isinstance(place, _Group):
+            place.shorten(at)
         self.groups = [group for group in self.groups if group.cases]
         self.again = [batch for batch in self.again if batch.cases]
         return found
@@ -181,6 +230,33 @@ class _Plan:
         for flight in result.flights:
             if flight.trace is not None:
                 self.traces[flight.case_id] = self.traces.get(flight.case_id, 0) + 1
+
+
+def start_campaign(
+    store: Store,
+    crew: Crew,
+    suite: Suite,
+    name: str,
+    policy: TracePolicy,
+    chosen: Sequence[FlightCase] | None = None,
+) -> tuple[Campaign, Sequence[FlightCase]]:
+    """Store a campaign of a suite, or of `chosen` flights of it; the first ones fly while the others are read.
+
+    `run_campaign` goes on with it, with the same crew and policy and the flights that come back.
+    """
+    cases: list[FlightCase] = []
+
+    def first() -> None:
+        if chosen is None:
+            crew.fly_first(suite.first_flights(QUEUE_PER_WORKER * FIRST_LANES * crew.workers), policy)
+
+    def whole() -> Sequence[FlightCase]:
+        cases.extend(suite.flights() if chosen is None else chosen)
+        crew.fly_ahead(cases, policy)
+        return cases
+
+    with without_collection():
+        return store.create(name, suite.title, suite.sources(), whole, named=first), cases
 
 
 def run_campaign(
@@ -326,10 +402,12 @@ def _unflown(case: FlightCase, digest: str, why: str) -> FlightResult:
 def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: TracePolicy) -> _Plan:
     """Flights that fit together, in batches; a flight that cannot be prepared is judged an error at once."""
     groups: dict[object, _Group] = {}
+    kept: dict[object, list[tuple[str, ...]]] = {}  # signals of each flight of a group
+    stamps: dict[str, Stamp] = {}
     unfit = []
     for flight in flights:
         try:
-            key = group_key(flight.case)
+            key, signals = grouped(flight.case, stamps)
         except IronbirdError as error:
             failed = FlightResult.of(flight.case, not_flown(flight.case, str(error)))
             unfit.append((_Batch([flight.number], [flight.case]), BatchResult([failed], 0.0, 0.0, 0.0)))
@@ -337,8 +415,10 @@ def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: Trace
         group = groups.setdefault(key, _Group([], [], key[3]))
         group.numbers.append(flight.number)
         group.cases.append(flight.case)
-    for group in groups.values():
-        group.most = lanes_that_fit(group.cases)
+        kept.setdefault(key, []).append(signals)
+    for of_group, group in groups.items():
+        group.most = lanes_that_fit(group.cases, kept[of_group])
+        group.arrange(kept[of_group])
     if policy.folder is not None:
         os.makedirs(policy.folder, exist_ok=True)
     return _Plan(list(groups.values()), lanes, workers, policy, unfit)
@@ -351,6 +431,11 @@ class _Ahead:
     cases: Sequence[FlightCase]
     plan: _Plan
     flying: dict[Future[BatchResult], _Batch] = field(default_factory=dict)
+
+    def continue_from(self, before: _Ahead) -> None:
+        """Take over the first flights: those that fly, those that wait, and what is known of them."""
+        self.flying.update(before.flying)
+        self.plan.take_over(before.plan)
 
 
 def _work_off(
@@ -504,28 +589,55 @@ class Crew:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self.context = multiprocessing.get_context("spawn")
         self.begun: Executor | None = None
         self.ahead: _Ahead | None = None
 
-    def begin(self) -> None:
-        """Start the workers of the first pool: they load Ironbird before the first flights are handed out."""
-        self.begun = self.open()
-        with contextlib.suppress(*self.deaths, OSError):  # whoever flies meets it again, and says so
-            for _ in range(self.workers):
-                self.begun.submit(get_ready)
+    def begin(self, *, copied: bool = False) -> None:
+        """Start the workers of the first pool, to be ready before the first flights are handed out."""
+        self.begun = self.open(copied=copied)
+        if copied:
+            gc.freeze()  # what is loaded is garbage neither here nor in the copies, and stays shared
+        expected: tuple[type[Exception], ...] = (*self.deaths, OSError)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of copies; native threads can be left behind
+                for _ in range(self.workers):
+                    self.begun.submit(get_ready)
+        except expected:  # whoever flies meets it again, and says so; no copy is made later than here
+            if copied:
+                self.close(self.begun)
+                self.begun = self.open()
+
+    def look_at(self, cases: Sequence[FlightCase]) -> None:
+        """Let workers that were begun load the models of some flights, while the others are read."""
+        if self.begun is not None:
+            with contextlib.suppress(*self.deaths, OSError):
+                for _ in range(self.workers):
+                    self.begun.submit(get_ready, cases)
+
+    def fly_first(self, cases: Sequence[FlightCase], policy: TracePolicy, lanes: int = LANES_PER_BATCH) -> None:
+        """Hand out the first few flights of a campaign while the others are read; `fly_ahead` continues with these."""
+        flights = [OpenFlight(number, case, "") for number, case in enumerate(cases)]
+        self._hand_out_ahead(_Ahead(cases, _plan(flights, lanes, 1, policy)), QUEUE_PER_WORKER * self.workers)
 
     def fly_ahead(self, cases: Sequence[FlightCase], policy: TracePolicy, lanes: int = LANES_PER_BATCH) -> None:
-        """Hand out the first batches of flights whose campaign is being stored; `run_campaign` goes on with them.
+        """Hand out batches of flights whose campaign is being stored; `run_campaign` goes on with them.
 
         Their numbers are their places among the cases, as `Store.create` numbers them.
         """
-        flights = [OpenFlight(number, case, "") for number, case in enumerate(cases)]
+        before = self.ahead
+        first = len(before.cases) if before is not None else 0
+        flights = [OpenFlight(number, cases[number], "") for number in range(first, len(cases))]
         ahead = _Ahead(cases, _plan(flights, lanes, self.workers, policy))
+        if before is not None:
+            ahead.continue_from(before)
+        self._hand_out_ahead(ahead, AHEAD_PER_WORKER)
+
+    def _hand_out_ahead(self, ahead: _Ahead, queue: int) -> None:
         self.begun = self.first()
         self.ahead = ahead
         with contextlib.suppress(*self.deaths, OSError):  # whoever flies on meets it again, and says so
-            ahead.plan.hand_out(self.begun, ahead.flying)
+            ahead.plan.hand_out(self.begun, ahead.flying, queue)
 
     def first(self) -> Executor:
         """The pool that was begun, or else a new one."""
@@ -537,10 +649,11 @@ class Crew:
         if self.begun is not None:
             self.close(self.begun)
 
-    def open(self, workers: int | None = None) -> Executor:
-        """A pool of workers."""
+    def open(self, workers: int | None = None, *, copied: bool = False) -> Executor:
+        """A pool of workers: new processes, or copies of this one."""
+        context = multiprocessing.get_context("fork" if copied else "spawn")
         return ProcessPoolExecutor(
-            workers or self.workers, mp_context=self.context, initializer=begin_worker, initargs=(os.getpid(),)
+            workers or self.workers, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),)
         )
 
     def open_again(
@@ -569,9 +682,17 @@ class Crew:
     def close(self, executor: Executor) -> None:
         """End a pool at once: flights in progress are given up."""
         processes = list((getattr(executor, "_processes", None) or {}).values())
+        manager = getattr(executor, "_executor_manager_thread", None)
         executor.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.kill()
+        if manager is not None:  # else it may close its pipe while Python, at its own end, writes into it
+            manager.join(DEATH_S)
+
+
+def _may_be_copied() -> bool:
+    """Whether copies of this process can work: on Linux, and if no other thread of Python could hold a lock now."""
+    return sys.platform == "linux" and threading.active_count() == 1
 
 
 class _Cluster(Crew):
@@ -585,10 +706,13 @@ class _Cluster(Crew):
         self.workers = max(1, sum(client.nthreads().values()))
         self.deaths = (KilledWorker,)
 
-    def begin(self) -> None:
+    def begin(self, *, copied: bool = False) -> None:
         """Its workers run already."""
 
-    def open(self, workers: int | None = None) -> Executor:
+    def look_at(self, cases: Sequence[FlightCase]) -> None:
+        """They load models when they fly."""
+
+    def open(self, workers: int | None = None, *, copied: bool = False) -> Executor:
         """Its workers as an executor."""
         executor: Executor = self.client.get_executor(pure=False)
         return executor
@@ -619,12 +743,16 @@ class _Cluster(Crew):
 
 
 @contextlib.contextmanager
-def begun_crew(workers: int | None = None, dask: str | None = None) -> Iterator[Crew]:
-    """Workers that get ready, for `run_campaign`: begin them before a suite is read, they load Ironbird meanwhile."""
+def begun_crew(workers: int | None = None, dask: str | None = None, *, copied: bool = False) -> Iterator[Crew]:
+    """Workers that get ready, for `run_campaign`: begin them before a suite is read, they load Ironbird meanwhile.
+
+    With `copied` they are copies of this process, which has loaded it, where it has one thread: at once ready. Whoever
+    asks for that has no database open, whose connections copies must not share.
+    """
     if dask is None:
         crew = Crew(workers or os.cpu_count() or 1)
-        crew.begin()
-        try:
+        try:  # also of an interruption between the first worker and the last
+            crew.begin(copied=copied and _may_be_copied())
             yield crew
         finally:
             crew.end()

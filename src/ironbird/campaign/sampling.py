@@ -20,8 +20,25 @@ Row = tuple[int, ...]  # the number of one level of each parameter
 
 def uniform(seed: int, *labels: str | int) -> float:
     """A number in [0, 1) that depends on the seed and the labels alone."""
-    text = "\x1f".join(map(str, (seed, *labels)))
-    return (int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11) / 2**53
+    return _share(hashlib.sha256(_joined(seed, *labels)))
+
+
+def _joined(*labels: str | int) -> bytes:
+    return "\x1f".join(map(str, labels)).encode()
+
+
+def _share(hashed: hashlib._Hash) -> float:
+    return (int.from_bytes(hashed.digest()[:8], "big") >> 11) / 2**53
+
+
+def _uniforms(count: int, seed: int, *labels: str | int) -> list[float]:
+    """`uniform` of the labels and each number below `count`; what they share is hashed once."""
+    first, found = hashlib.sha256(_joined(seed, *labels, "")), []
+    for number in range(count):
+        hashed = first.copy()
+        hashed.update(b"%d" % number)
+        found.append(_share(hashed))
+    return found
 
 
 def shuffled(count: int, seed: int, *labels: str | int) -> list[int]:
@@ -46,7 +63,8 @@ def full_grid(sizes: Sequence[int]) -> list[Row]:
 
 def monte_carlo(samples: int, names: Sequence[str], seed: int, label: str) -> list[tuple[float, ...]]:
     """Independent shares in [0, 1), one per parameter and sample."""
-    return [tuple(uniform(seed, label, name, i) for name in names) for i in range(samples)]
+    columns = [_uniforms(samples, seed, label, name) for name in names]
+    return list(zip(*columns, strict=True)) if columns else [()] * samples
 
 
 def latin_hypercube(samples: int, names: Sequence[str], seed: int, label: str) -> list[tuple[float, ...]]:

@@ -1,8 +1,8 @@
 """The store of campaigns: SQLite by default, PostgreSQL by URL; traces as Parquet files beside it.
 
 A flight is a row that exists from the start of its campaign; its result is written once, in the transaction of its
-batch. So an interrupted campaign knows what is left, and no flight is judged twice. Tables are made and kept up to
-date by the migrations in `campaign/migrations`.
+batch. So an interrupted campaign knows what is left, and no flight is judged twice. Tables are kept up to
+date by the migrations in `campaign/migrations`; a new store gets them as they are now.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ PATIENCE_S = 60.0  # how long a lost database is waited for
 OPENING_S = 5.0  # the same when it is opened: it may be about to start
 FULL_BYTES = 1_000_000  # a disk with less is full
 HEAD = "0002"  # the newest migration
+_VERSION = sa.text("SELECT version_num FROM alembic_version")
 MANY = 500  # numbers in one question
 Result = TypeVar("Result")
 
@@ -170,7 +171,7 @@ class Store:
             sa.event.listen(self.engine, "connect", _reading_sqlite)
             try:
                 with self.engine.connect() as connection:
-                    found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+                    found = connection.execute(_VERSION).scalar()
             except DBAPIError:
                 found = None
             if found == HEAD:
@@ -275,18 +276,20 @@ class Store:
         name: str,
         title: str,
         source: dict[str, str],
-        cases: Sequence[FlightCase],
+        cases: Sequence[FlightCase] | Callable[[], Sequence[FlightCase]],
         named: Callable[[], None] | None = None,
     ) -> Campaign:
         """A new campaign with all its flights, none of them flown.
 
         `named` is called once, as soon as the name belongs to this campaign and before its flights are written: work
-        that need not wait for the writing begins there. If it is not called, or an error follows, there is no campaign.
+        that need not wait for the writing begins there. So is `cases`, if it is a function, after that. If they are not
+        called, or an error follows, there is no campaign.
         """
         _check_name(name)
-        if not cases:
-            raise StoreError("a campaign needs at least one flight; the suite gives none")
         begin = [named] if named is not None else []
+        if not callable(cases):
+            _look_at_flights(cases)
+        found: list[Sequence[FlightCase]] = []
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "ironbird": ironbird_version(), "source": "{}", "digest": "", "software": software(), "files": "{}",
@@ -298,9 +301,12 @@ class Store:
             number = connection.execute(campaigns.insert().values(**row).returning(campaigns.c.id)).scalar_one()
             while begin:  # another attempt does not begin it again
                 begin.pop()()
+            if not found:
+                found.append(_look_at_flights(cases() if callable(cases) else cases))
+            whole = found[0]
             shared: dict[object, Any] = {}
-            digests = [case.digest(shared) for case in cases]
-            sources, files = {**source, **vehicle_texts(cases)}, files_of(cases)
+            digests = [case.digest(shared) for case in whole]
+            sources, files = {**source, **vehicle_texts(whole)}, files_of(whole)
             digest = hashlib.sha256("".join(digests).encode()).hexdigest()
             known = {"source": json.dumps(sources), "digest": digest, "files": json.dumps(files)}
             connection.execute(campaigns.update().where(campaigns.c.id == number).values(**known))
@@ -315,7 +321,7 @@ class Store:
                         "digest": digests[i],
                         "definition": json.dumps(case.record()),
                     }
-                    for i, case in enumerate(cases)
+                    for i, case in enumerate(whole)
                 ],
             )
             return Campaign(
@@ -609,7 +615,15 @@ def _warn_of_others(file: Path) -> None:
 
 
 def _migrate(connection: Connection) -> None:
-    """Bring the tables up to date."""
+    """Bring the tables up to date; a new store gets them as they are now."""
+    tables = sa.inspect(connection).get_table_names()
+    if not tables:
+        metadata.create_all(connection)
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+        connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")
+        return
+    if "alembic_version" in tables and connection.execute(_VERSION).scalars().all() == [HEAD]:
+        return
     from alembic import command
     from alembic.config import Config
 
@@ -617,6 +631,12 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def _look_at_flights(cases: Sequence[FlightCase]) -> Sequence[FlightCase]:
+    if not cases:
+        raise StoreError("a campaign needs at least one flight; the suite gives none")
+    return cases
 
 
 def _check_name(name: str) -> None:

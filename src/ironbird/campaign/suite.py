@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -62,7 +63,7 @@ FILE_ENDINGS = (".toml", *PLAN_ENDINGS, ".sdf", ".world", ".yaml", ".yml")  # th
 BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
 JOINED = ("fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
-_FIXED = (
+FIXED = (
     "id",
     "title",
     "note",
@@ -142,7 +143,7 @@ class Planned:
     def quantities(self) -> Iterator[tuple[KeyPath, Any]]:
         """Every value of the case that may vary, with its place."""
         for key, value in self.data.items():
-            if key not in _FIXED:
+            if key not in FIXED:
                 yield from _leaves(value, (key,))
 
     @functools.cached_property
@@ -159,7 +160,7 @@ class Planned:
                 found[variable_name(path)] = Spread.model_validate(value)
         return found
 
-    @property
+    @functools.cached_property
     def plan(self) -> PlanTable:
         """The plan; without one every combination."""
         return PlanTable.model_validate(self.data.get("plan", {"kind": "grid"}))
@@ -167,12 +168,19 @@ class Planned:
     @functools.cached_property
     def points(self) -> list[dict[str, float | str]]:
         """Values of the varied parameters, point by point."""
+        return self._points()
+
+    def _points(self, most: int | None = None) -> list[dict[str, float | str]]:
+        """All of them, or the first ones, where these do not depend on how many there are."""
         plan, spreads = self.plan, self.variables
         names = list(spreads)
         if plan.kind in sampling.SAMPLED:
             assert plan.samples is not None
-            draw = sampling.monte_carlo if plan.kind == "monte_carlo" else sampling.latin_hypercube
-            shares = draw(plan.samples, names, plan.seed, self.id)
+            if plan.kind == "monte_carlo":
+                count = plan.samples if most is None else min(most, plan.samples)
+                shares = sampling.monte_carlo(count, names, plan.seed, self.id)
+            else:
+                shares = sampling.latin_hypercube(plan.samples, names, plan.seed, self.id)
             return [{name: spreads[name].at(share) for name, share in zip(names, row, strict=True)} for row in shares]
         levels = [spreads[name].levels() or [] for name in names]
         sizes = [len(values) for values in levels]
@@ -204,13 +212,13 @@ class Planned:
     @functools.cached_property
     def _varying(self) -> dict[str, _Fill]:
         """How keys are filled in that vary or name a shared parameter; all others are the same at all points."""
-        found = {key: _filled(value, (key,)) for key, value in self.data.items() if key not in _FIXED}
+        found = {key: _filled(value, (key,)) for key, value in self.data.items() if key not in FIXED}
         return {key: fill for key, fill in found.items() if fill is not None}
 
-    def flights(self) -> Iterator[FlightCase]:
-        """All flights of the case."""
+    def flights(self, most: int | None = None) -> Iterator[FlightCase]:
+        """All flights of the case; with `most`, at least so many of the first ones, if there are."""
         read = _Reader()
-        for number, values in enumerate(self.points, start=1):
+        for number, values in enumerate(self.points if most is None else self._points(most), start=1):
             data = self.at(values)
             for seed in self.seeds_at(number):
                 yield _flight(data, values, number, seed, read)
@@ -221,7 +229,8 @@ class Planned:
 
     def count(self) -> int:
         """Number of flights."""
-        return len(self.points) * len(self.seeds_at(1))
+        samples = self.plan.samples if self.plan.kind in sampling.SAMPLED else None
+        return (len(self.points) if samples is None else samples) * len(self.seeds_at(1))
 
 
 @dataclass(frozen=True)
@@ -253,6 +262,15 @@ class Suite:
     def flights(self) -> list[FlightCase]:
         """Every flight, in the order of the files; equal files give equal lists."""
         return [flight for case in self.cases for flight in case.flights()]
+
+    def first_flights(self, count: int) -> list[FlightCase]:
+        """So many of the flights, as `flights` begins."""
+        return list(itertools.islice((flight for case in self.cases for flight in case.flights(count)), count))
+
+    def samples(self, most: int | None = 2) -> list[FlightCase]:
+        """The first flight of each of the largest cases, which most of the flying will be; with None, of all cases."""
+        largest = sorted(self.cases, key=lambda case: -case.count())[:most]
+        return [next(case.flights(1)) for case in largest]
 
     def count(self) -> int:
         """Number of flights."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ironbird.cli.options import ParamOption, ParamsOption, params_of
+from ironbird.cli.options import ParamOption, ParamsOption, has_params, params_of
 from ironbird.cli.output import (
     INTERRUPTED,
     JsonOption,
@@ -90,29 +90,30 @@ def run(
     """
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
-    from ironbird.campaign.runner import begun_crew, run_campaign
+    from ironbird.campaign.runner import begun_crew, run_campaign, start_campaign
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import load_suite
 
-    with errors(), begun_crew(workers, dask) as crew:
+    with errors(), begun_crew(workers, dask, copied=True) as crew:
         loaded = load_suite(suite)
-        flights = loaded.flights()
-        if tag:
-            known = {name for flight in flights for name in (*flight.tags, flight.case_id)}
-            for name_of_tag in tag:
-                if name_of_tag not in known:
-                    raise UnknownNameError("tag", name_of_tag, known, suite)
-            flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
-        if sample is not None and sample < len(flights):
-            flights = draw_over_cases(flights, sample)
-        flights = with_params(flights, params or [], param or [])
+        chosen: list[FlightCase] | None = None  # all of them
+        if tag or sample is not None or has_params(params or [], param or []) or under_autopilots(loaded.samples(None)):
+            chosen = loaded.flights()
+            if tag:
+                known = {name for flight in chosen for name in (*flight.tags, flight.case_id)}
+                for name_of_tag in tag:
+                    if name_of_tag not in known:
+                        raise UnknownNameError("tag", name_of_tag, known, suite)
+                chosen = [flight for flight in chosen if {*flight.tags, flight.case_id} & set(tag)]
+            if sample is not None and sample < len(chosen):
+                chosen = draw_over_cases(chosen, sample)
+            chosen = with_params(chosen, params or [], param or [])
+        crew.look_at(loaded.samples() if chosen is None else chosen[:1])
         database = Store(store or usual_store())
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
         policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
-        campaign = database.create(
-            name, loaded.title, loaded.sources(), flights, named=lambda: crew.fly_ahead(flights, policy)
-        )
+        campaign, flights = start_campaign(database, crew, loaded, name, policy, chosen)
         if database.file is not None:
             remember(database.file)
         _fly(
@@ -123,12 +124,22 @@ def run(
         )
 
 
-def with_params(flights: Sequence[FlightCase], files: Sequence[Path], texts: Sequence[str]) -> list[FlightCase]:
-    """Flights under autopilots with parameters of the command line and of the environment."""
+def _autopilots() -> list[str]:
     from ironbird.flight.systems import kind_of, outside_homes
     from ironbird.links.autopilot_kind import AutopilotKind
 
-    autopilots = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+    return [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+
+
+def under_autopilots(flights: Sequence[FlightCase]) -> bool:
+    """Whether one of some flights is under PX4 or ArduPilot, whose parameters `with_params` writes in one form."""
+    autopilots = _autopilots()
+    return any(flight.control in autopilots for flight in flights)
+
+
+def with_params(flights: Sequence[FlightCase], files: Sequence[Path], texts: Sequence[str]) -> list[FlightCase]:
+    """Flights under autopilots with parameters of the command line and of the environment."""
+    autopilots = _autopilots()
     if (files or texts) and not any(flight.control in autopilots for flight in flights):
         raise IronbirdError(f"--param and --params: no flight is under {' or '.join(autopilots)}")
     found = []
@@ -241,7 +252,7 @@ def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Bar(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:  # workers need the processor
         task = bar.add_task(name, total=None, said="")
         shown, told = 0.0, 0
 

@@ -12,7 +12,7 @@ from ironbird.campaign.batch import (
     draw_over_cases,
     fly_all,
     fly_batch,
-    group_key,
+    grouped,
     lanes_that_fit,
     trace_name,
 )
@@ -25,8 +25,8 @@ def test_flights_that_change_on_the_way_share_no_batch() -> None:
     plain, other = flight_case(1), flight_case(2)
     tuned = flight_case(3, tunings=(Tuning(500, "body.mass", 1.6),))
     retuned = flight_case(4, tunings=(Tuning(500, "body.mass", 1.7),))
-    assert group_key(plain) == group_key(other)
-    assert len({group_key(case) for case in (plain, tuned, retuned)}) == 3
+    assert grouped(plain).key == grouped(other).key
+    assert len({grouped(case).key for case in (plain, tuned, retuned)}) == 3
     assert lanes_that_fit([plain, other]) > 1 == lanes_that_fit([tuned]) == lanes_that_fit([plain, tuned])
 
     results = fly_all([plain, tuned, other])
@@ -41,7 +41,7 @@ def test_flights_of_another_length_or_with_other_rows_share_no_batch() -> None:
         flight_case(3, until_s=6.0),
         flight_case(4, vehicle="quad_h250"),
     ]
-    assert len({group_key(case) for case in cases}) == 4
+    assert len({grouped(case).key for case in cases}) == 4
 
 
 def test_flights_that_keep_other_signals_get_their_own_results(tmp_path: Path) -> None:
@@ -107,3 +107,21 @@ def test_a_draw_of_few_flights_sees_every_case() -> None:
     drawn = draw_over_cases(flights, 6)
     assert drawn == draw_over_cases(flights, 6) and [f for f in flights if f in drawn] == drawn
     assert drawn == [f for f in draw_over_cases(flights, 9) if f in drawn]  # more flights are these and others
+
+
+def test_a_trace_holds_the_signals_of_its_own_flight_whatever_the_others_log(tmp_path: Path) -> None:
+    plain = flight_case()
+    texts = "rotor.speed_loss@1:instance=1,severity=0.1,start=1", "battery.low_voltage@1:severity=0.1,start=1"
+    rotor, battery = (
+        replace(plain, id=f"{plain.case_id}/{i}/s{i}", seed=i, faults=(parse_fault(text),))
+        for i, text in enumerate(texts)
+    )
+    policy = TracePolicy(str(tmp_path), share_of_passing=1.0)
+    together = fly_batch([rotor, battery], policy)
+    columns = [pyarrow.parquet.read_schema(tmp_path / (result.trace or "")).names for result in together.flights]
+    assert ["rotor/1/motor.speed" in own for own in columns] == [True, False]
+
+    before = [(tmp_path / (result.trace or "")).read_bytes() for result in together.flights]
+    alone = [fly_batch([case], policy).flights[0] for case in (rotor, battery)]
+    assert [result.sha256 for result in alone] == [result.sha256 for result in together.flights]
+    assert [(tmp_path / (result.trace or "")).read_bytes() for result in alone] == before

@@ -40,6 +40,23 @@ BROKEN = [
     ("schema = 1", "schema = true", 1, "schema", "schema True is not known"),
     ("until_s = 10.0", "until_s = ", 6, "file", "not valid TOML: Invalid value"),
     ('id = "a"\n', "", 2, "case.1.id", "add id ="),
+    ('"hover"', "{ grid = [1.5, 2.0] }", 5, "case.a.mission", "words are needed, not numbers"),
+    ('"rotor.speed_loss@1"', "{ grid = [0.1] }", 13, "case.a.fault.1.id", "words are needed, not numbers"),
+    ('"hover"', '{ choice = ["$hover"] }', 5, "case.a.mission", "unknown mission '$hover'"),
+    (
+        "seeds = [1, 2]",
+        'world = "field"\nsight = [{ kind = "laser", name = "s", rate_hz = { grid = { set = [1, 2] } } }]',
+        8,
+        "case.a.sight.1.rate_hz.grid",
+        "{'set': [1, 2]} does not fit here",
+    ),
+    (
+        "seeds = [1, 2]",
+        'world = "field"\nsight = [{ kind = "laser", name = "s" }, { kind = "laser", name = "s" }]',
+        8,
+        "case.a.sight.2.name",
+        "'s' is there twice",
+    ),
     ('id = "a"', 'id = "a/b"', 3, "case.a/b.id", "use letters, digits"),
     ('"quad_f450"', '"quad_f45"', 4, "case.a.vehicle", "did you mean 'quad_f450'"),
     ('"quad_f450"', '"quad.toml"', 4, "case.a.vehicle", "quad.toml:1:1: file: it does not exist"),
@@ -252,6 +269,10 @@ def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
     ]  # fmt: skip
     grammar = problems(tmp_path, GOOD.replace("5.0\n[case.set]", '"x"\n[case.set]').replace("severity", "severty"))
     assert [(p.line, p.key) for p in grammar] == [(9, "case.a.wind.speed_mps"), (15, "case.a.fault.1.severty")]
+
+
+def test_a_word_that_cannot_vary_is_no_reference(tmp_path: Path) -> None:
+    assert problems(tmp_path, GOOD.replace("seeds = [1, 2]", 'tags = ["$b"]')) == []
 
 
 def test_loading_a_broken_file_raises_all_of_it(tmp_path: Path) -> None:

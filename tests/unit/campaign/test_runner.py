@@ -20,8 +20,9 @@ from ironbird.campaign import runner
 from ironbird.campaign.batch import BatchResult, TracePolicy, get_ready
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
-from ironbird.campaign.runner import Progress, begun_crew, run_campaign
+from ironbird.campaign.runner import Progress, begun_crew, run_campaign, start_campaign
 from ironbird.campaign.store import Store
+from ironbird.campaign.suite import load_suite
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import RunError, StoreError
 
@@ -65,7 +66,7 @@ def fly(
     opened = 0
     left = [deaths]
 
-    def open_(place: Any, workers: int | None = None) -> Executor:
+    def open_(place: Any, workers: int | None = None, **_: Any) -> Executor:
         nonlocal opened
         opened += 1
         return Pool(deadly, left)
@@ -91,17 +92,90 @@ def test_flights_begin_while_their_campaign_is_stored(store: Store, monkeypatch:
             handed_out.append(len(cases))
             return super().submit(function, cases, policy)
 
-    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Counting(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Counting(set(), [0]))
     cases = flight_cases(40)
     policy = TracePolicy(None)
     with begun_crew(2) as crew:
         assert handed_out == [0, 0]  # they get ready
         campaign = store.create("a", "", {}, cases, named=lambda: crew.fly_ahead(cases, policy, lanes=8))
-        assert handed_out[2:] == [8] * 4  # two for each worker, nothing of it stored
+        assert handed_out[2:] == [8] * 5  # four for each worker would be more than there are; nothing of it is stored
         assert store.counts(campaign)["open"] == 40
         state = run_campaign(store, campaign, cases=cases, crew=crew, policy=policy, lanes=8)
     assert sum(handed_out) == 40 and state.done == 40
     assert [result.id for result in store.results(campaign)] == [case.id for case in cases]
+
+
+def test_the_first_flights_of_a_suite_fly_while_the_others_are_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    flown: list[str] = []
+
+    class Noting(Pool):
+        def submit(self, function: Any, /, cases: Sequence[FlightCase] = (), policy: TracePolicy | None = None) -> Any:  # type: ignore[override]
+            flown.extend(case.id for case in cases)
+            return super().submit(function, cases, policy)
+
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Noting(set(), [0]))
+    monkeypatch.setattr(runner, "FIRST_LANES", 8)
+    (tmp_path / "suite.toml").write_text(
+        'schema = 1\ntitle = "t"\n[[case]]\nid = "hover"\nvehicle = "quad_f450"\ncontrol = "truth"\n'
+        'mission = "hover"\nuntil_s = 5.0\n[case.seeds]\ncount = 60\n'
+    )
+    suite = load_suite(tmp_path / "suite.toml")
+    counts: list[int] = []
+    whole = suite.flights()
+
+    def read(_: object) -> list[FlightCase]:
+        counts.append(len(flown))
+        return whole
+
+    monkeypatch.setattr(type(suite), "flights", read)
+    with begun_crew(2) as crew:
+        campaign, cases = start_campaign(store, crew, suite, "a", TracePolicy(None))
+        assert counts == [32] and list(cases) == whole  # two batches of eight for each worker were handed out before
+        state = run_campaign(store, campaign, cases=cases, crew=crew, policy=TracePolicy(None))
+    assert sorted(flown) == sorted(case.id for case in whole) and state.done == 60
+    assert [result.id for result in store.results(campaign)] == [case.id for case in whole]
+
+
+def test_flights_that_keep_the_same_signals_fly_beside_each_other() -> None:
+    cases = flight_cases(264)
+    kinds = ["ab"[i % 2] if i < 256 else "c" for i in range(264)]  # 128, 128 and 8 flights
+    group = runner._Group(list(range(264)), cases, 5.0, rate=1000.0)
+    group.arrange(kinds)
+    batches = []
+    while group.cases:
+        batches.append(group.cut(96, 1))
+
+    assert [case for batch in batches for case in batch.cases] == [cases[i] for batch in batches for i in batch.numbers]
+    assert sorted(i for batch in batches for i in batch.numbers) == list(range(264)) and not group.runs
+    assert len(batches[0].cases) == 96
+    mixed = [batch for batch in batches if len({kinds[i] for i in batch.numbers}) > 1]
+    assert all(len(batch.cases) <= runner.FIRST_LANES for batch in mixed)
+    assert {kinds[i] for batch in batches[:3] for i in batch.numbers} == {"a", "b"}  # none waits for the end
+
+
+def test_a_flight_that_is_taken_alone_leaves_the_rows_of_the_others() -> None:
+    group = runner._Group(list(range(6)), flight_cases(6), 5.0)
+    group.arrange(["a", "b", "a", "b", "c", "a"])
+    assert (group.numbers, group.runs) == ([0, 2, 5, 1, 3, 4], [3, 2, 1])
+    for at, runs in ((4, [3, 1, 1]), (4, [3, 1]), (0, [2, 1])):
+        group.shorten(at)
+        assert group.runs == runs
+
+
+def test_an_interruption_while_workers_are_started_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Executor] = []
+
+    class Interrupted(Pool):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Interrupted(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "close", lambda place, executor: closed.append(executor))
+    with pytest.raises(KeyboardInterrupt), begun_crew(2, copied=True):
+        pass
+    assert len(closed) == 1
 
 
 def test_a_name_that_is_taken_begins_no_flight(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +206,7 @@ def test_kills_from_outside_make_no_errors(store: Store, monkeypatch: pytest.Mon
 def test_what_no_vehicle_can_fly_is_an_error_and_the_rest_is_flown(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Pool(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Pool(set(), [0]))
     campaign = store.create("a", "", {}, [flight_case(1), flight_case(2, control="psychic")])
     run_campaign(store, campaign, workers=1)
     good, bad = store.results(campaign)
@@ -146,7 +220,7 @@ def test_other_troubles_end_the_session_with_a_sentence(store: Store, monkeypatc
             future.set_exception(ValueError("no space left on device"))
             return future
 
-    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Full(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Full(set(), [0]))
     campaign = store.create("a", "", {}, flight_cases(1))
     with pytest.raises(RunError, match="the workers cannot continue: ValueError: no space left on device"):
         run_campaign(store, campaign, workers=1)
@@ -161,7 +235,7 @@ def test_if_every_worker_dies_it_ends_soon_and_the_flights_stay_open(
 ) -> None:
     opened = 0
 
-    def open_(place: Any, workers: int | None = None) -> Executor:
+    def open_(place: Any, workers: int | None = None, **_: Any) -> Executor:
         nonlocal opened
         opened += 1
         return Pool({case.id for case in flight_cases(40)}, [0])
@@ -267,7 +341,7 @@ def half_flown(store: Store, vehicle: Path) -> Any:
 
 @pytest.fixture
 def flown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Pool(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None, **_: Pool(set(), [0]))
 
 
 @pytest.mark.usefixtures("flown")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, group_key, lanes_that_fit
+from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, grouped, lanes_that_fit
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.dataset import write_dataset
 from ironbird.campaign.pack import open_pack, repeat
@@ -76,7 +76,7 @@ def test_a_case_varies_a_scenario_and_judges_what_is_between_its_vehicles(suite:
         ("pair/0002/s1", {"behind": -2.0}), ("pair/0002/s2", {"behind": -2.0}),
     ]  # fmt: skip
     assert len({flight.digest() for flight in flights}) == 4 and lanes_that_fit(flights[:1]) == 1
-    assert len({group_key(flight) for flight in flights}) == 4
+    assert len({grouped(flight).key for flight in flights}) == 4
     near, far = fly_all([flights[2], flights[0]], threads=1)
     assert (far.verdict, near.verdict) == ("pass", "fail")
     assert far.ended_s == pytest.approx(6.0)

@@ -32,6 +32,7 @@ SUITE_FILE = Path(__file__).parents[1] / "suites" / "rflysimsafe.toml"
 FOREVER_S = 1e9
 SETTLED_S = 3.0  # the estimator needs this long before arming
 COMMON_START = "2,1;1,1,5;2,3,0,0,-15;1,1,15"  # of the published cases
+NEEDED = {(1, 1): 1, (1, 2): 3, (2, 3): 3, (2, 6): 1}  # numbers after the code of an instruction
 
 # ---------------------------------------------------------------------- sequences
 
@@ -119,7 +120,7 @@ def import_sequence(
         except ValueError:
             raise CaseError(f"sequence of case '{id}'", [f"'{text}' is not a list of numbers"]) from None
         code = (int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
-        needed = {(1, 1): 1, (1, 2): 3, (2, 3): 3, (2, 6): 1}.get(code, 0)
+        needed = NEEDED.get(code, 0)
         if len(numbers) - 2 < needed:
             raise CaseError(f"sequence of case '{id}'", [f"'{text}' needs {needed} number(s) after its code"])
         line.step(code, numbers[2:], text)
