@@ -185,7 +185,8 @@ class UnknownNameError(IronbirdError):
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) if len(name) <= LONGEST_NAME else []
         if not near:
             lowered = name.lower()
-            near = [n for n in names if lowered in n.lower()][:3] if name else []
+            among = name and lowered in "\n".join(names).lower()  # one look at all takes less than one at each
+            near = [n for n in names if lowered in n.lower()][:3] if among else []
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         if not near and len(names) <= 12:
             hint = f"; known: {', '.join(names)}" if names else ""

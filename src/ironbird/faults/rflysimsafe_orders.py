@@ -7,7 +7,7 @@ than two parameters repeats its id in consecutive slots. What a packet does not 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,15 +123,16 @@ def _level(scale: float, gain: float, bound: float, unit: float, down: float) ->
     return level, down * level
 
 
+_NAMES: dict[str, Mapping[int, str]] = {"A": {id: entry.name for id, entry in MAP_A.items()}, "B": MAP_B, "C": MAP_C}
+
+
 def translate(id: int, params: Sequence[float], map_name: str) -> Orders:
     """One fault of RFlySimSafe as orders of Ironbird, without times; and what has no counterpart."""
     if map_name not in MAPS:
         raise UnknownNameError("map of fault ids", map_name, MAPS)
-    names = {"A": {key: entry.name for key, entry in MAP_A.items()}, "B": MAP_B, "C": MAP_C}[map_name]
-    called = f"fault {id} of map {map_name} ({names.get(id, 'unknown there')})"
-    as_a = {"A": id, "B": B_AS_A.get(id, 0)}.get(map_name, 0)
+    as_a = id if map_name == "A" else B_AS_A.get(id, 0) if map_name == "B" else 0
     if as_a not in _TRANSLATIONS:
-        return [], [called]
+        return [], [f"fault {id} of map {map_name} ({_NAMES[map_name].get(id, 'unknown there')})"]
     return _TRANSLATIONS[as_a]([*params, 0.0, 0.0] if len(params) < 2 else params)
 
 

@@ -134,9 +134,13 @@ def unreadable(path: Path, why: str, cure: str, line: int = 1, column: int = 1) 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """All bytes of a regular file; `OSError` in plain words for anything else, and for one that is too large."""
     with open(path, "rb", opener=_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        raw = file.read(most + 1)
+        expected = min(most, found.st_size) + 1  # room for all that is allowed takes longer than a small file
+        raw = file.read(expected)
+        if len(raw) == expected:  # it is too large, has grown, or reports no size
+            raw += file.read(most + 1 - expected)
     if len(raw) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MB", str(path))
     if (noted := _NOTED.get()) is not None:
@@ -309,7 +313,7 @@ def _words(
         return context["text"], context["cure"]
     if kind == "extra_forbidden":
         unknown = UnknownNameError("key", str(path[-1]), known_keys(grammar, path[:-1]))
-        homes = list(dict.fromkeys(home for key, home in _homes(grammar) if key == path[-1]))[:3]
+        homes = _homes(grammar).get(str(path[-1]), [])[:3]
         cure = f"it belongs to {' or '.join(homes)}" if homes else near_words(unknown, "leave it out")
         return str(unknown).partition(";")[0], cure
     if kind == "missing":
@@ -368,21 +372,27 @@ def near_words(unknown: UnknownNameError, otherwise: str) -> str:
 
 def known_keys(grammar: type[BaseModel], path: KeyPath) -> list[str]:
     """Keys that the table at a path may have."""
-    return [key for kind in _types_at(grammar, path) if _is_table(kind) for key, _ in _fields(kind)]
+    return [key for kind in _types_at(grammar, path) if _is_table(kind) for key in _fields(kind)]
 
 
+@functools.lru_cache(maxsize=1024)
 def _types_at(grammar: type[BaseModel], path: KeyPath) -> list[Any]:
     """The types that a value at a path may have."""
-    kinds: list[Any] = [grammar]
-    for key in path:
-        kinds = [option for kind in kinds for inner in _below(kind, key) for option in _options(inner)]
-    return kinds
+    if not path:
+        return [grammar]
+    return [
+        option
+        for kind in _types_at(grammar, path[:-1])
+        for inner in _below(kind, path[-1])
+        for option in _options(inner)
+    ]
 
 
 def _below(kind: Any, key: str | int) -> Sequence[Any]:
     """The types of an entry of a table or list."""
     if _is_table(kind):
-        return [inner for name, inner in _fields(kind) if name == key]
+        fields = _fields(kind)
+        return [fields[key]] if isinstance(key, str) and key in fields else []
     return get_args(kind)[-1:] if get_origin(kind) in (list, dict) else []
 
 
@@ -401,20 +411,25 @@ def _is_table(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _fields(table: type[BaseModel]) -> list[tuple[str, Any]]:
-    return [(info.alias or name, info.annotation) for name, info in table.model_fields.items()]
+@functools.cache
+def _fields(table: type[BaseModel]) -> dict[str, Any]:
+    return {info.alias or name: info.annotation for name, info in table.model_fields.items()}
 
 
 @functools.cache
-def _homes(grammar: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """Every key of a grammar with the header of the table that has it."""
-    return tuple(_keys_of(grammar))
+def _homes(grammar: type[BaseModel]) -> dict[str, list[str]]:
+    """Every key of a grammar with the headers of the tables that have it."""
+    found: dict[str, list[str]] = {}
+    for key, home in _keys_of(grammar):
+        homes = found.setdefault(key, [])
+        homes += [home] if home not in homes else []
+    return found
 
 
 def _keys_of(kind: Any, name: str = "") -> Iterator[tuple[str, str]]:
     for option in _options(kind):
         if _is_table(option):
-            for field, inner in _fields(option):
+            for field, inner in _fields(option).items():
                 yield field, f"[{name}]" if name else "the head of the file"
                 yield from _keys_of(inner, f"{name}.{field}" if name else field)
         elif get_origin(option) in (list, dict):

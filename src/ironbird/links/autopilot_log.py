@@ -8,7 +8,9 @@ home. What a log does not hold is simply not there; a file that cannot be read a
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,12 +117,25 @@ def _series(
 ) -> Series:
     """Rows in the order of time, each time once; rows with a number that is none are left out."""
     values = np.column_stack([np.asarray(column, float) for column in columns])
-    good = np.isfinite(values).all(axis=1) & (np.abs(time_s - np.median(time_s)) < LONGEST_S)
+    good = np.isfinite(values).all(axis=1) & (np.abs(time_s - _median(time_s)) < LONGEST_S)
     if keep is not None:
         good &= keep
-    time_s, values = np.asarray(time_s, float)[good], values[good]
-    _, first = np.unique(time_s, return_index=True)
-    return Series(time_s[first], values[first], unit, hold)
+    time_s = np.asarray(time_s, float)
+    if not good.all():
+        time_s, values = time_s[good], values[good]
+    if not (time_s[1:] > time_s[:-1]).all():
+        _, first = np.unique(time_s, return_index=True)
+        time_s, values = time_s[first], values[first]
+    return Series(time_s, values, unit, hold)
+
+
+def _median(numbers: np.ndarray) -> float:
+    """The one in the middle, or the mean of the two; not a number if one of them is none."""
+    ordered = np.sort(numbers, axis=None)  # what is no number comes last
+    count = len(ordered)
+    if not count or ordered[-1] != ordered[-1]:
+        return math.nan
+    return 0.5 * float(ordered[(count - 1) // 2]) + 0.5 * float(ordered[count // 2])
 
 
 def _before(times_s: np.ndarray, asked_s: np.ndarray) -> np.ndarray:
@@ -360,14 +375,21 @@ class _Records:
         table = self._tables.get(name)
         if table is None:
             return None
-        keep = np.ones(len(table["TimeUS"]), bool)
+        count = len(table["TimeUS"])
+        if not wanted:
+            return table
+        keep = np.ones(count, bool)
         for key, value in wanted.items():
             keep &= table[key] == value
         return {column: values[keep] for column, values in table.items()} if keep.any() else None
 
+    @functools.cached_property
+    def _leaders(self) -> Table | None:
+        return self("XKF4", C=0)
+
     def chosen(self, name: str) -> Table | None:
         """Rows of the estimator that was in charge at the time: field PI of XKF4."""
-        table, leaders = self(name), self("XKF4", C=0)
+        table, leaders = self(name), self._leaders
         if table is None or leaders is None:
             return self(name, C=0)
         keep = table["C"] == leaders["PI"][_before(_boot_s(leaders), _boot_s(table))]

@@ -26,7 +26,7 @@ from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, injec
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
-from ironbird.flight.twins import WITNESS_S, Twins
+from ironbird.flight.twins import WITNESS_S, Twins, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks
 from ironbird.links.rig import Rig, TrafficReport, attach
@@ -643,7 +643,7 @@ class Fleet:
         stop = group.state.stop_of(0)
         ended_s = stop.time_s if stop is not None else self.time_s
         until_s = max(min(self.time_s, hit_s), self._step_s)
-        seen = group.twins.observe(group.state, log, until_s, group.replay)[0]
+        seen = group.twins.observe(group.state, log, until_s, in_turn(group.replay))[0]
         system, links = group.seat.system, group.rig.links
         found = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
         group.witnesses = found[: len(group.orders[0].faults)]

@@ -93,11 +93,11 @@ class VehicleTable(_Table):
     spacing_m: Annotated[float, Field(gt=0, le=1e4)] = 3.0
     collision: Literal["stop", "rebound"] = "stop"
     adsb: bool = True
-    set: dict[str, float | list[float]] = {}
-    options: dict[str, str | bool | int | float] = {}
-    fault: list[str] = []
-    require: list[str] = []
-    sight: list[dict[str, Any]] = []
+    set: dict[str, float | list[float]] = Field(default_factory=dict)
+    options: dict[str, str | bool | int | float] = Field(default_factory=dict)
+    fault: list[str] = Field(default_factory=list)
+    require: list[str] = Field(default_factory=list)
+    sight: list[dict[str, Any]] = Field(default_factory=list)
     follow: FollowTable | None = None
     land: LandTable | None = None
     avoid: AvoidTable | None = None
@@ -132,7 +132,7 @@ class ScenarioTable(_Table):
     wind: WindTable = WindTable()
     wake: bool = False  # vehicles feel the wakes of each other's rotors
     vehicle: Annotated[list[VehicleTable], Field(min_length=1)]
-    require: list[str] = []
+    require: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def _members(
     # Options go past `make_order`, which trusts programs that are named by hand: these are named by a file
     base = replace(base, options=dict(entry.options))
     found = []
-    for number in range(entry.count):
+    for number, name in enumerate(names_of(entry)):
         row, column = divmod(number, columns)
         north = entry.north_m - row * entry.spacing_m
         east = entry.east_m + (column - (min(columns, entry.count) - 1) / 2) * entry.spacing_m
@@ -258,8 +258,9 @@ def _members(
             settings = _lifted(base, settings, entry.height_m)
         if entry.collision == "rebound":
             settings[at.CLEARANCE("stop_speed")] = REBOUND_MPS
-        order = replace(base, seed=table.seed + first + number, settings={**settings, **entry.set})
-        found.append(Member(names_of(entry)[number], _from_start(order, north, east), entry, across))
+        changed: dict[str, Any] = {"seed": table.seed + first + number, "settings": {**settings, **entry.set}}
+        order = replace(base, **changed, **_from_start(base, north, east))
+        found.append(Member(name, order, entry, across))
     return found
 
 
@@ -274,15 +275,15 @@ def mission_of(named: str | dict[str, Any] | None, folder: Path) -> Mission | st
     return load_mission(folder / named) if named and named.endswith(".toml") else named
 
 
-def _from_start(order: Order, north_m: float, east_m: float) -> Order:
-    """The order with its mission counted from the vehicle's own start, so that a grid of them keeps its shape."""
+def _from_start(order: Order, north_m: float, east_m: float) -> dict[str, Any]:
+    """The order's mission counted from the vehicle's own start, so that a grid of them keeps its shape."""
     if order.mission is None or not (north_m or east_m):
-        return order
+        return {}
     items = [
         item.model_copy(update={"north_m": item.north_m + north_m, "east_m": item.east_m + east_m})
         for item in order.mission.item
     ]
-    return replace(order, mission=order.mission.model_copy(update={"item": items}), mission_name="")
+    return {"mission": order.mission.model_copy(update={"item": items}), "mission_name": ""}
 
 
 def _lifted(order: Order, settings: dict[str, Any], height_m: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ironbird.flight.outside import reactions_of
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
-from ironbird.requirements.explain import broken_from_s, explain
+from ironbird.requirements.explain import explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.requirements.vacuity import untested
@@ -357,9 +357,7 @@ def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
         return Judgement(text, "major", margin, math.nan, "", text, untested=untested(formula, trace)[0])
     finding = explain(formula, trace, 0)
     sentence = re.sub(r"\b(distance|gap)\.(\w+)\.(\w+)", r"\1(\2, \3)", finding.sentence)
-    return Judgement(
-        text, "major", margin, finding.time_s, sentence, text, finding.unit, broken_from_s(formula, trace, 0)
-    )
+    return Judgement(text, "major", margin, finding.time_s, sentence, text, finding.unit, finding.broken_s)
 
 
 def _own_signals(vehicle: VehicleFlight, text: str) -> dict[str, tuple[np.ndarray, str]]:

@@ -29,7 +29,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.plausible import impossible, odd
-from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, source_in
+from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
 CONTROLS = ("reference", "truth", "external", "commanded")
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
@@ -63,6 +63,9 @@ class Templates(Mapping[str, Template]):
             spec = getattr(module, self._specs[name])
             self._loaded[name] = Template(spec, module.build, hovers=name in self._hovering)
         return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._specs)
@@ -112,7 +115,7 @@ class Vehicle:
 
 def vehicle_ids() -> list[str]:
     """Names of all vehicles in the catalogue."""
-    return sorted(path.stem for path in CATALOG.glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(CATALOG) if name.endswith(".toml"))
 
 
 def vehicle_path(name: str | Path) -> Path:
@@ -168,10 +171,10 @@ def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str],
     """The sources of a file and its base, so that each value has the source that the file itself gives."""
     if not all(isinstance(text, str) for text in together.values()):
         return together  # the grammar refuses it
-    changed = {}
+    changed, of_own, of_both = {}, sources_in(own), sources_in(together)
     for key in keys:
-        said = source_in(own, key) or f"assumed: {source.path.name} gives no source"
-        if source_in(together, key) not in ("", said):
+        said = of_own(key) or f"assumed: {source.path.name} gives no source"
+        if of_both(key) not in ("", said):
             changed[key] = said
     return together | changed
 
@@ -202,17 +205,28 @@ def _of_catalogue(path: Path, changed_ns: int) -> Source:
 
 def layers_of(source: Source) -> VehicleFile:
     """A vehicle file that was read, on top of the one it names as its `base`, and that on its own."""
-    sources = [source]
+    sources, files = [source], [_same_file(source.path)]
     while True:
         if "base" not in source.data:
             return VehicleFile(tuple(sources))
         path = _base(source)
-        known = [other.path.resolve() for other in sources]
-        if path.resolve() in known:
-            circle = " -> ".join(other.stem for other in (*known[known.index(path.resolve()) :], path))
+        file = _same_file(path)
+        if file is not None and file in files:
+            known = [other.path.resolve().stem for other in sources[files.index(file) :]]
+            circle = " -> ".join((*known, path.stem))
             raise VehicleError(source.problem(("base",), f"it goes round in a circle: {circle}", "name another base"))
         source = _read(path)
         sources.append(source)
+        files.append(file)
+
+
+def _same_file(path: Path) -> tuple[int, int] | None:
+    """The same for all names of a file; None if it is not there (any more)."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _base(source: Source) -> Path:
@@ -239,8 +253,14 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
-    """Read and check a vehicle file."""
-    return spec_of(read_layers(vehicle_path(name)))
+    """Read and check a vehicle file; one of the catalogue once, until it changes."""
+    path = vehicle_path(name)
+    return _catalogue_spec(path, file_stamp(path)) if path.parent == CATALOG else spec_of(read_layers(path))
+
+
+@functools.lru_cache(maxsize=256)
+def _catalogue_spec(path: Path, stamp: Stamp) -> VehicleSpec:
+    return spec_of(read_layers(path))
 
 
 def spec_of(file: VehicleFile) -> VehicleSpec:

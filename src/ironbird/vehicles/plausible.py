@@ -46,7 +46,7 @@ def odd(spec: VehicleSpec) -> list[str]:
         said.append(f"its rotors lift {lift / weight_N:.3g} times its weight at full throttle: is the mass in kg?")
     reach_m = max((math.hypot(*rotor.position_B_m) for rotor in getattr(spec, "rotor", [])), default=0.0)
     for path, inertia in _inertias(spec) if reach_m else ():
-        for axis, moment in zip("xyz", np.diag(inertia), strict=True):
+        for axis, moment in zip("xyz", (inertia if inertia.ndim == 1 else np.diag(inertia)).tolist(), strict=True):
             radius = math.sqrt(max(moment, 0.0) / mass_kg) / reach_m
             if not GYRATION[0] <= radius <= GYRATION[1]:
                 said.append(
@@ -75,24 +75,25 @@ def _gravity(spec: VehicleSpec) -> float:
 
 
 def _inertias(spec: VehicleSpec) -> Iterator[tuple[KeyPath, np.ndarray]]:
-    """Every inertia of the file's tables."""
-    for name in type(spec).model_fields:
-        table = getattr(spec, name)
+    """Every inertia of the file's tables: a matrix, or the three moments of one that has nothing else."""
+    for name, table in vars(spec).items():
         if not isinstance(table, Table):
             continue
+        values = vars(table)
         for key in ("inertia_kgm2", "inertia_diag_kgm2"):
-            value = getattr(table, key, None) if key in type(table).model_fields else None
-            if isinstance(value, list):
-                matrix = np.asarray(value, float)
-                yield (name, key), np.diag(matrix) if matrix.ndim == 1 else matrix
+            if isinstance(value := values.get(key), list):
+                yield (name, key), np.asarray(value, float)
 
 
 def _wrong_inertia(inertia: np.ndarray) -> str:
     """Why a matrix is the inertia of no body; empty if it may be one."""
-    scale = float(np.abs(inertia).max())
-    if not np.allclose(inertia, inertia.T, rtol=0.0, atol=SYMMETRY * scale):
-        return "an inertia is symmetric, this matrix is not"
-    least, middle, most = np.linalg.eigvalsh(inertia)
+    if inertia.ndim == 1:
+        least, middle, most = sorted(inertia.tolist())
+    else:
+        rows, most = inertia.tolist(), SYMMETRY * float(np.abs(inertia).max())
+        if any(abs(rows[i][j] - rows[j][i]) > most for i, j in ((0, 1), (0, 2), (1, 2))):
+            return "an inertia is symmetric, this matrix is not"
+        least, middle, most = np.linalg.eigvalsh(inertia).tolist()
     if least <= 0.0:
         return f"an inertia has three positive principal moments, this one has {least:.4g} kg m^2"
     if most > (least + middle) * (1.0 + TRIANGLE):  # y^2 + z^2 <= (x^2 + y^2) + (x^2 + z^2), summed over the mass

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import math
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,6 +27,10 @@ class Table(BaseModel):
     """A table of a vehicle file: unknown keys are refused, values do not change after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Itself: pydantic would copy a table that is a default for every file that does not give it."""
+        return self
 
 
 class Home(Table):
@@ -130,10 +136,26 @@ class VehicleSpec(Table):
 
 def source_in(provenance: Mapping[str, str], key: str) -> str:
     """What a table of sources says of a value: by its own key first, else by the first pattern that fits."""
-    exact = provenance.get(key)
-    if exact is not None:
-        return exact
-    return next((source for pattern, source in provenance.items() if fnmatch.fnmatchcase(key, pattern)), "")
+    return sources_in(provenance)(key)
+
+
+def sources_in(provenance: Mapping[str, str]) -> Callable[[str], str]:
+    """The same for many values of one table."""
+    wild = [(_fits(pattern), source) for pattern, source in provenance.items() if _WILD.search(pattern)]
+
+    def said(key: str) -> str:
+        exact = provenance.get(key)
+        return exact if exact is not None else next((source for fits, source in wild if fits(key)), "")
+
+    return said
+
+
+_WILD = re.compile(r"[*?\[]")  # a pattern without one of these fits its own key alone
+
+
+@functools.lru_cache(maxsize=1024)
+def _fits(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(fnmatch.translate(pattern)).match
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

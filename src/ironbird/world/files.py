@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from ironbird.world.imports.sdf import grid_of, read_sdf
 from ironbird.world.imports.tile import Tile
 from ironbird.world.model import (
     DEFAULT,
+    LEVEL,
     Box,
     Cylinder,
     Heightfield,
@@ -63,7 +65,7 @@ DRAWS = 200  # places that are tried for one thing that is strewn
 
 def world_names() -> list[str]:
     """Worlds that come with Ironbird."""
-    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(BUILT_IN) if name.endswith(".toml"))
 
 
 def load_world(name: str | Path) -> World:
@@ -241,8 +243,10 @@ class _Builder:
         foot = entry.height_m
         if entry.above == "ground" and not on_path:
             foot += float(self.ground.height_at(entry.north_m, entry.east_m))
-        q = from_euler([math.radians(a) for a in (entry.roll_deg, entry.pitch_deg, entry.yaw_deg)])
-        turn = (float(q[0]), float(q[1]), float(q[2]), float(q[3]))
+        turn = LEVEL
+        if entry.roll_deg or entry.pitch_deg or entry.yaw_deg:
+            q = from_euler([math.radians(a) for a in (entry.roll_deg, entry.pitch_deg, entry.yaw_deg)])
+            turn = (float(q[0]), float(q[1]), float(q[2]), float(q[3]))
         return {
             "name": name,
             "p_N_m": (entry.north_m, entry.east_m, -(foot + half_m)),
@@ -274,6 +278,9 @@ class _Builder:
 
     def _scatter(self, entry: g.ScatterTable) -> list[Obstacle]:
         """Places one by one; a place too near to another one is drawn again."""
+        for key, (low, high) in (("tall_m", entry.tall_m), ("wide_m", entry.wide_m)):
+            if low > high:
+                raise WorldError(f"{key} goes from {low:g} to {high:g}; write the smaller number first")
         random = np.random.Generator(np.random.Philox(entry.seed))
         places = np.zeros((0, 2))
         things: list[Obstacle] = []

@@ -6,7 +6,7 @@ A thing's `height_m` is that of its foot over the ground below its place, or ove
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,6 +22,9 @@ Colour = Annotated[list[Share], Field(min_length=3, max_length=3)]
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self  # pydantic would copy a default for every file
 
 
 class OriginTable(_Table):
@@ -211,11 +214,11 @@ class WorldTable(_Table):
     terrain: TerrainTable
     water: WaterTable | None = None
     light: LightTable = LightTable()
-    material: dict[str, MaterialTable] = {}
-    box: list[BoxTable] = []
-    cylinder: list[CylinderTable] = []
-    sphere: list[SphereTable] = []
-    mesh: list[MeshTable] = []
-    scatter: Annotated[list[ScatterTable], Field(max_length=50)] = []
-    pad: list[PadTable] = []
-    mover: list[MoverTable] = []
+    material: dict[str, MaterialTable] = Field(default_factory=dict)
+    box: list[BoxTable] = Field(default_factory=list)
+    cylinder: list[CylinderTable] = Field(default_factory=list)
+    sphere: list[SphereTable] = Field(default_factory=list)
+    mesh: list[MeshTable] = Field(default_factory=list)
+    scatter: Annotated[list[ScatterTable], Field(max_length=50)] = Field(default_factory=list)
+    pad: list[PadTable] = Field(default_factory=list)
+    mover: list[MoverTable] = Field(default_factory=list)

@@ -40,6 +40,8 @@ LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
 def _number(where: str, name: str, value: Any, low: float, high: float) -> float:
     """A finite number within its bounds."""
+    if type(value) is float and low <= value <= high:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise WorldError(f"{where}: {name} is {shortened(repr(value))}; give a number")
     if not low <= value <= high:  # false for NaN too
@@ -358,6 +360,17 @@ class Sphere(_Shape):
         _number(self.where, "radius_m", self.radius_m, SMALLEST_M, FARTHEST_M)
 
 
+def equal_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different rows of a matrix in their order, and the number among these of each row: `np.unique`, but faster."""
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    numbers = np.empty(len(rows), np.int64)
+    numbers[order] = np.cumsum(is_first) - 1
+    return ordered[is_first], numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Mesh(_Shape):
     """Triangles in own axes: `vertices_m` (n, 3) and `triangles` (m, 3), counter-clockwise seen from outside.
@@ -416,8 +429,7 @@ class Mesh(_Shape):
 
         Many exporters write each corner of a face for itself.
         """
-        _, same = np.unique(self.vertices_m, axis=0, return_inverse=True)
-        corners = same.reshape(-1)[self.triangles]
+        corners = equal_rows(self.vertices_m)[1][self.triangles]
         return np.asarray(
             corners[
                 (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
@@ -429,7 +441,7 @@ class Mesh(_Shape):
         """Whether every edge belongs to two triangles, whichever way they run along it."""
         corners = self._corners()
         ends = np.sort(np.stack([corners, corners[:, [1, 2, 0]]], axis=-1).reshape(-1, 2), axis=1)
-        counts = np.unique(ends, axis=0, return_counts=True)[1]
+        counts = np.bincount(equal_rows(ends)[1])
         return bool(len(counts) and (counts == 2).all())
 
     @functools.cached_property

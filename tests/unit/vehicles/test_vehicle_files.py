@@ -130,6 +130,14 @@ def test_unknown_vehicles_get_the_nearest_name() -> None:
         load_vehicle("quad_f45")
 
 
+@pytest.mark.parametrize("key", ["position", "height"])
+def test_a_product_that_is_not_known_is_refused_where_it_is_named(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'schema = 1\nid = "mine"\nbase = "rover_differential"\n[sensors]\n{key} = "sextant"\n')
+    with pytest.raises(VehicleError, match=rf"mine.toml:5:1: sensors.{key}: unknown product 'sextant'; known: "):
+        load_spec(path)
+
+
 def test_a_number_without_provenance_fails_the_check(tmp_path: Path) -> None:
     path = edited(tmp_path, '"battery.efficiency" = ', '"battery.color" = ')
     with pytest.raises(AssertionError, match=r"'battery.efficiency' has no entry in \[provenance\]"):

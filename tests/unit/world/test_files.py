@@ -128,6 +128,10 @@ def test_movers_pads_scatter_and_light_are_read(tmp_path: Path) -> None:
         (HEAD + "[[box]]\nsize_m = [1, 1, -1]\n", "-1.0 is outside its bounds|-1 is outside its bounds"),
         (HEAD + "[[box]]\nsize_m = [1, 1, nan]\n", "does not fit here|outside its bounds"),
         (HEAD + '[[box]]\nsize_m = [1, 1, 1]\nmaterial = "gold"\n', "material 'gold' is not there"),
+        (
+            HEAD + '[[scatter]]\nkind = "box"\nname = "s"\ncount = 2\nextent_m = 9\ntall_m = [8, 4]\nwide_m = [1, 2]\n',
+            "tall_m goes from 8 to 4; write the smaller number first",
+        ),
         (HEAD + '[[mesh]]\nfile = "none.obj"\n', "none.obj: the mesh cannot be read: No such file"),
         (HEAD + '[[mesh]]\nfile = "../etc/passwd.obj"\n', "not below the world's folder"),
         (HEAD + '[[mesh]]\nfile = "house.dae"\n', "cannot be read from '.dae'; export it as .obj"),

@@ -6,7 +6,7 @@ static void fw_adc_start(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   static const uint16_t cycles[8] = {3, 15, 28, 56, 84, 112, 144, 480};
   uint32_t n = p->left, channel = p->r[n < 6 ? A_SQR3 : n < 12 ? A_SQR2 : A_SQR1] >> 5 * (n % 6) & 31;
-  uint32_t time = channel < 10 ? p->r[4] >> 3 * channel & 7 : p->r[3] >> 3 * (channel - 10) & 7;
+  uint32_t time = channel < 10 ? p->r[4] >> 3 * channel & 7 : channel < 19 ? p->r[3] >> 3 * (channel - 10) & 7 : 0;
   uint32_t common = fw_row_of(m, FW_ADC, 1), divide = common == FW_PERIPHERALS ? 0 : m->s.p[common].r[0x304 / 4] >> 16 & 3;
   p->shift = channel;
   p->step = 1;
@@ -19,7 +19,7 @@ static void fw_adc_event(fw_machine *m, uint32_t row) {
   p->step = 0;
   double share = p->shift < 24 ? m->s.adc_V[p->shift] / m->vref_V : 0.0;
   uint32_t bits = 12 - 2 * (p->r[A_CR1] >> 24 & 3), top = (1u << bits) - 1;
-  p->r[A_DR] = share <= 0.0 ? 0 : share >= 1.0 ? top : (uint32_t)(share * top + 0.5);
+  p->r[A_DR] = !(share > 0.0) ? 0 : share >= 1.0 ? top : (uint32_t)(share * top + 0.5);
   uint32_t length = p->r[A_CR1] & 0x100 ? (p->r[A_SQR1] >> 20 & 15) + 1 : 1, last = ++p->left >= length;
   if (p->r[A_CR2] & 0x100) fw_dma_ask(m, row, 0);
   if (last || p->r[A_CR2] & 0x400) {

@@ -11,9 +11,12 @@ static void fw_dma_flag(fw_machine *m, uint32_t row, uint32_t stream, uint32_t f
   if (cr & enable[flag]) fw_raise(m, irqs[m->row[row].number == 2][stream]);
 }
 
+/* Bytes of an item by its code; 3 is reserved, and taken for a word. */
+static uint32_t fw_dma_width(uint32_t code) { return 1u << (code < 3 ? code : 2); }
+
 static int fw_dma_move(fw_machine *m, uint32_t row, uint32_t stream) {
   fw_peripheral *p = &m->s.p[row];
-  uint32_t *r = &p->r[4 + 6 * stream], cr = r[0], width = 1u << (cr >> 11 & 3), inside = 1u << (cr >> 13 & 3);
+  uint32_t *r = &p->r[4 + 6 * stream], cr = r[0], width = fw_dma_width(cr >> 11 & 3), inside = fw_dma_width(cr >> 13 & 3);
   uint32_t total = p->r[64 + stream], done = total - r[1];
   uint32_t far = r[2] + (cr & 0x200 ? done * width : 0), near = r[3] + (cr & 0x400 ? done * inside : 0);
   uint32_t from = (cr >> 6 & 3) == 1 ? near : far, to = (cr >> 6 & 3) == 1 ? far : near;

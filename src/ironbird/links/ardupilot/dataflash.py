@@ -7,6 +7,7 @@ whole in it. Values are as ArduPilot's tools show them: factors of the form (cen
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ FORMS: dict[str, tuple[str, float]] = {  # letter of a form: numpy's type, facto
     "Z": ("S64", 1), "M": ("<u1", 1), "q": ("<i8", 1), "Q": ("<u8", 1),
     "c": ("<i2", 0.01), "C": ("<u2", 0.01), "e": ("<i4", 0.01), "E": ("<u4", 0.01), "L": ("<i4", 1e-7),
 }  # fmt: skip
+SIZES = {letter: np.dtype(kind).itemsize for letter, (kind, _) in FORMS.items()}
 
 Table = dict[str, np.ndarray]  # column: values
 
@@ -43,9 +45,9 @@ class _Form:
     kinds: str
     columns: list[str]
 
-    @property
+    @functools.cached_property
     def dtype(self) -> np.dtype:
-        """The values as numpy has them; columns may share a name only in a broken file."""
+        """The values as numpy has them."""
         return np.dtype([(column, FORMS[kind][0]) for column, kind in zip(self.columns, self.kinds, strict=True)])
 
 
@@ -55,10 +57,11 @@ def _form_of(body: bytes) -> tuple[int, _Form] | None:
     try:
         name, kinds, columns = (text.split(b"\0")[0].decode("ascii") for text in texts)
         form = _Form(name, size, kinds, columns.split(",") if columns else [])
-        named = form.dtype.names == tuple(form.columns)  # a column without a name gets another
-        return (number, form) if named and form.dtype.itemsize + len(HEAD) + 1 == size else None
-    except (UnicodeDecodeError, KeyError, ValueError):
+        whole = sum(SIZES[kind] for kind in kinds) + len(HEAD) + 1
+    except (UnicodeDecodeError, KeyError):
         return None
+    named = len(set(form.columns)) == len(kinds) == len(form.columns) and all(form.columns)
+    return (number, form) if named and whole == size else None
 
 
 def read_dataflash(path: Path, wanted: Collection[str]) -> DataFlash:

@@ -22,7 +22,7 @@ class Pose:
     @staticmethod
     def of(values: Sequence[float]) -> Pose:
         """From x y z roll pitch yaw, fixed axes, as SDF and URDF write it."""
-        return Pose(np.array(values[:3], float), matrix(from_euler(values[3:])))
+        return Pose(np.array(values[:3], float), matrix(from_euler(values[3:])) if any(values[3:]) else np.eye(3))
 
     def __matmul__(self, inner: Pose) -> Pose:
         return Pose(self.origin + self.turn @ inner.origin, self.turn @ inner.turn)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.vehicles.imports.ardupilot_json import import_ardupilot
 from ironbird.vehicles.imports.draft import Draft, as_id
@@ -42,7 +44,8 @@ def import_vehicle(path: Path, format: str | None = None, given: Given | None = 
     if chosen not in FORMATS:
         raise UnknownNameError("format", chosen, FORMATS)
     try:
-        draft = FORMATS[chosen](path, given)
+        with np.errstate(over="raise", invalid="raise"):
+            draft = FORMATS[chosen](path, given)
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
         raise VehicleError(f"{path}: no vehicle can be made of its numbers ({error}); correct them") from error
     if given.id:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import ValidationInfo, field_validator
+
 from ironbird.blocks.estimators.body_velocity import BodyVelocity
 from ironbird.blocks.monitors.crash_detector import CrashDetector
+from ironbird.blocks.sensors.products import BAROMETERS, DEPTH_GAUGES, GNSS_TIMING
+from ironbird.errors import UnknownNameError
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Table, VehicleSpec
@@ -21,6 +25,14 @@ class SensorTable(Table):
 
     position: str = "ublox_m8n"
     height: str = "ms5611"
+
+    @field_validator("position", "height")
+    @classmethod
+    def _is_known(cls, name: str, info: ValidationInfo) -> str:
+        known = GNSS_TIMING if info.field_name == "position" else {**BAROMETERS, **DEPTH_GAUGES}
+        if name not in known:
+            raise ValueError(str(UnknownNameError("product", name, known)))
+        return name
 
 
 def add_state(

@@ -107,8 +107,10 @@ def _numbers(element: Element | None, count: int, otherwise: Any) -> np.ndarray:
 def _pose(element: Element) -> np.ndarray:
     """The pose of an element as a matrix, in Gazebo's axes."""
     tag = element.find("pose")
+    if tag is None:
+        return np.eye(4)
     numbers = _numbers(tag, 6, [0.0] * 6)
-    if tag is not None and tag.get("degrees") == "true":
+    if tag.get("degrees") == "true":
         numbers[3:] = np.radians(numbers[3:])
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = matrix(from_euler(numbers[3:])), numbers[:3]

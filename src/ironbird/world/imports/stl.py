@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.errors import WorldError
-from ironbird.world.model import MOST_TRIANGLES
+from ironbird.world.model import MOST_TRIANGLES, equal_rows
 
 
 def read_stl(data: bytes, path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -27,5 +27,5 @@ def read_stl(data: bytes, path: Path) -> tuple[np.ndarray, np.ndarray]:
             raise WorldError(f"{len(corners)} corners are no whole triangles; export the mesh again")
     else:
         raise WorldError(f"{len(data)} bytes are neither a text STL nor a binary one of {count} triangles")
-    vertices, place = np.unique(corners, axis=0, return_inverse=True)
+    vertices, place = equal_rows(corners)
     return vertices, place.reshape(-1, 3)

@@ -317,13 +317,15 @@ def test_alignment_in_motion_finds_the_attitude_of_a_vehicle_that_falls(
     """A steady turn and an acceleration that grows, exact sensors but for the receiver's delay.
 
     Specific force by GNSS and accelerometer, over the same time, and the field give the attitude; velocity and
-    position are those of the present, not those of the fix.
+    position are those of the present, not those of the fix, from the first sample on.
     """
     fall, w = np.array(fall_mps2), spin_radps * np.array([0.2, -0.3, 0.93])
     jerk = np.array([-2.0, 1.0, 0.5]) if aligns else np.zeros(3)
     state = start(in_motion(), lanes=2)
     state.set_param("block.gnss_delay", DELAY_S)
     state.set_input("gnss_fix", 3.0)
+    for name in ("gnss_eph", "gnss_epv", "gnss_speed_accuracy"):
+        state.set_input(name, 2.0)  # what the alignment gets wrong stays: a fix is hardly believed
     state.set_input("zero_velocity", 1.0)  # the navigator says that it stands: a receiver knows better
     begin = Rotation.from_euler("ZYX", [0.7, -0.4, 2.0])
 
@@ -347,13 +349,41 @@ def test_alignment_in_motion_finds_the_attitude_of_a_vehicle_that_falls(
             for name in ("gnss_stamp", "gnss_velocity_stamp"):
                 state.set_input(name, time_s)
         log = run(state, time_s + IMU_S, log_s=IMU_S)
+        if log["block.aligned"][-1]:
+            found = Rotation.from_quat(log["block.q_NB"][-1][[1, 2, 3, 0]])
+            assert (attitude.inv() * found).magnitude() < math.radians(0.2)
+            np.testing.assert_allclose(log["block.v_NB_N"][-1], velocity(time_s), atol=0.02)
+            np.testing.assert_allclose(log["block.p_NB_N"][-1], position(time_s), atol=0.05)
 
     assert bool(log["block.aligned"][-1]) == aligns
-    if aligns:
-        found = Rotation.from_quat(log["block.q_NB"][-1][[1, 2, 3, 0]])
-        assert (attitude.inv() * found).magnitude() < math.radians(0.2)
-        np.testing.assert_allclose(log["block.v_NB_N"][-1], velocity(time_s), atol=0.02)
-        np.testing.assert_allclose(log["block.p_NB_N"][-1], position(time_s), atol=0.05)
+
+
+@pytest.mark.parametrize("lean_deg", [15.0, -15.0])
+def test_a_compass_whose_field_dips_does_not_turn_a_filter_that_leans_unknowingly(lean_deg: float) -> None:
+    """The estimate leans about the horizontal direction of the field, its heading is right, and neither is known well.
+
+    The field dips by 64 degrees, so that the lean looks like a heading that is 29 degrees off. The filter cannot tell
+    one from the other: its error about the vertical must stay within what it says of it.
+    """
+    std_rad = math.radians(20.0)
+    state = start(alone(), lanes=2)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    stamped(state, 0.6)
+    along = np.array([*FIELD_N[:2], 0.0]) / math.hypot(*FIELD_N[:2])
+    x, y, z, w = Rotation.from_rotvec(math.radians(lean_deg) * along).as_quat()
+    state.set_state("block.q", [w, x, y, z])
+    packed = value(state, "block.covariance")[0].copy()
+    diagonal = [i * (i + 3) // 2 for i in range(3)]
+    packed[:6] = 0.0
+    packed[diagonal] = std_rad**2
+    state.set_state("block.covariance", packed)
+    log = stamped(state, 0.6 + FUSE_S + IMU_S)
+
+    error_N = Rotation.from_quat(value(state, "block.q")[0][[1, 2, 3, 0]]).as_rotvec()
+    std = log["block.std_attitude"][-1]
+    assert std[2] < std_rad  # it was told something
+    assert abs(error_N[2]) < 1.5 * std[2]
 
 
 def test_outputs_are_carried_on_over_the_age_of_the_inertial_samples() -> None:

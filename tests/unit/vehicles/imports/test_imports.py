@@ -316,6 +316,7 @@ def test_the_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself
             "not finite",
         ),
         ("a.sdf", SDF.replace("<momentConstant>0.02</momentConstant>", ""), "momentConstant"),
+        ("a.sdf", SDF.replace("<pose>0 0 0.01", "<pose>1e200 0 0.01"), "made of its numbers .overflow"),
         ("a.urdf", "<robot/>", "no link has a mass"),
         (
             "a.urdf",
