@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import mmap
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from fuzz.mutate import Mutator
 from fuzz.tables import dumped, loaded
@@ -28,7 +30,7 @@ LOOKS = 4  # so often during that time it is looked whether an input still runs
 SLOWER = 10.0  # the limit's factor on a machine that is busy with other things, for the corpus
 POOL = 4000  # inputs that mutations begin with
 MUTATED = 8.0  # of so many inputs of a target that makes its own rows, one is a mutation of bytes
-TEXTS = 64.0  # of so many inputs of a target that takes tables, one is a text: the reader of the text is not ours
+TEXTS = 256.0  # of so many inputs of a target that takes tables, one is a text: the reader of the text is not ours
 SEEN_BITS = 2**28  # of what inputs there were: 32 MB
 MOST_TABLE = 2**18  # bytes of a table that is noted before it is read
 _HEAD = struct.Struct("<QQ")
@@ -107,6 +109,8 @@ def plain(target: Target, seconds: float, seed: int, work: Path, *, inputs: int 
     mutator, latest = Mutator(seed, target.words, target.most), _Latest(work / "finds", target)
     ways: set[tuple[object, ...]] = set()  # in which inputs ended
     tables = target.tables() if target.tables is not None else None
+    if tables is not None:
+        tables.favour(functools.partial(_is_taken, target))
     draw, seen, watch = mutator.random, _Seen(work / f"{target.name}.seen"), _Watch(LIMIT_S)
     data, table, is_table = b"", None, False
     begin = now = time.perf_counter()
@@ -151,6 +155,16 @@ def plain(target: Target, seconds: float, seed: int, work: Path, *, inputs: int 
     latest.forget()
     seen.close()
     return outcome
+
+
+def _is_taken(target: Target, table: Any) -> bool:
+    refusals.clear()
+    try:
+        with limited(SLOWER * LIMIT_S):
+            target.check_table(table)
+    except Exception:  # told when it is mutated to
+        return False
+    return not refusals
 
 
 class _Watch:

@@ -28,9 +28,12 @@ FOLDER = Path(__file__).parent / "native"
 SANITIZERS = "address,undefined,float-cast-overflow"
 FLAGS = ["-std=gnu11", "-g1", "-w", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all"]
 CLANGS = ("clang", *(f"clang-{number}" for number in range(22, 12, -1)))
-WITHOUT_COMPARISONS = ("chip_board", "chip_bus")  # watching each would take half the time: no words to be guessed here
+# Watching each comparison would take half the time and more: there are no words to be guessed, or they are in WORDS
+WITHOUT_COMPARISONS = ("board_cable", "chip_board", "chip_bus", "stm32")
+WITHOUT_RARITY = ("chip_board", "chip_bus")  # counting how rare each feature is would take a third of the time
+WORDS = {"stm32": [0x45670123, 0xCDEF89AB, 0x05FA0004]}  # keys of the flash and of a reset
 LIMIT_S = 120  # of one input, by the clock on the wall: libFuzzer knows no other, and the machine may be busy
-MOST = {"mavlink": 1024, "px4_stream": 2048, "chip_bus": 128, "board_cable": 4096, "chip_board": 512, "stm32": 1024}
+MOST = {"mavlink": 1024, "px4_stream": 2048, "chip_bus": 64, "board_cable": 512, "chip_board": 64, "stm32": 384}
 
 
 def names() -> list[str]:
@@ -68,7 +71,9 @@ def build(name: str, folder: Path, *, compiler: str = "") -> Path:
     )
     if not fuzzes:
         texts.append((FOLDER / "replay.c").read_text())
-    mark = hashlib.sha256(repr((texts, compiler, FLAGS)).encode()).hexdigest()[:16]
+    flags = [*FLAGS, f"-I{native.HEADERS}", *(["-O2", "-fsanitize=fuzzer"] if fuzzes else ["-O0"])]
+    flags += ["-fno-sanitize-coverage=trace-cmp"] if fuzzes and name in WITHOUT_COMPARISONS else []
+    mark = hashlib.sha256(repr((texts, compiler, flags)).encode()).hexdigest()[:16]
     program = folder / f"{name}-{mark}"
     if program.exists():
         return program
@@ -77,8 +82,6 @@ def build(name: str, folder: Path, *, compiler: str = "") -> Path:
         sources.append(folder / f"{name}-{number}.c")
         sources[-1].write_text(text)
     part = program.with_suffix(".part")
-    flags = [*FLAGS, f"-I{native.HEADERS}", *(["-O2", "-fsanitize=fuzzer"] if fuzzes else ["-O0"])]
-    flags += ["-fno-sanitize-coverage=trace-cmp"] if fuzzes and name in WITHOUT_COMPARISONS else []
     done = subprocess.run(
         [compiler, *flags, *map(str, sources), "-lm", "-o", str(part)], capture_output=True, text=True
     )
@@ -109,6 +112,16 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=8", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
+def _words(name: str, work: Path) -> list[str]:
+    """The option that hands over words which are worth to be tried."""
+    if name not in WORDS:
+        return []
+    path = work / f"{name}.dict"
+    rows = ("".join(f"\\x{byte:02x}" for byte in word.to_bytes(4, "little")) for word in WORDS[name])
+    path.write_text("".join(f'"{row}"\n' for row in rows))
+    return [f"-dict={path}"]
+
+
 def run(name: str, seconds: float, seed: int, work: Path) -> Outcome:
     """Fuzz a native reader for some seconds; what is found is kept below `work`."""
     from fuzz.engine import Outcome
@@ -125,7 +138,8 @@ def run(name: str, seconds: float, seed: int, work: Path) -> Outcome:
     command = [
         str(program), str(corpus), str(first), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed % 2**31 + 1}",
         f"-max_len={MOST.get(name, 512)}", f"-timeout={LIMIT_S}", "-print_final_stats=1", "-reload=0",
-        f"-artifact_prefix={finds}/{name}-",
+        f"-artifact_prefix={finds}/{name}-", *_words(name, work),
+        f"-entropic={int(name not in WITHOUT_RARITY)}",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=_environment())
     counts = re.findall(r"^stat::number_of_executed_units:\s*(\d+)", done.stderr, re.MULTILINE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import marshal
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 NUMBERS = (
@@ -50,6 +50,7 @@ OTHERS: tuple[Any, ...] = (
     {"a": {}},
 )
 DEEP = 20  # of a value inside lists
+WHOLE = 0.125  # of all tables, made from one that the reader takes
 Path = tuple[Any, ...]
 
 
@@ -71,6 +72,7 @@ class Tables:
         self.keys = [*words, *{key for base in bases for key in _keys(base)}]
         self.values = [*NUMBERS, *NUMBERS, *TEXTS, *words, *OTHERS, *((None,) * 4 if null else ())]
         self._pool: list[tuple[Any, list[Path]]] = []
+        self._whole: list[tuple[Any, list[Path]]] = []
         for base in bases:
             self.add(base)
 
@@ -78,10 +80,16 @@ class Tables:
         """Change this one too, from now on."""
         self._pool.append((table, list(_paths(table, ()))))
 
+    def favour(self, is_taken: Callable[[Any], bool]) -> None:
+        """Begin with those that a reader takes, one time in some: with a change they are still right elsewhere."""
+        self._whole = [entry for entry in self._pool if is_taken(entry[0])]
+
     def make(self, source: random.Random) -> Any:
         """One of the pool, changed in one to three places; the pool itself never changes."""
-        draw = source.random
-        table, paths = self._pool[int(draw() * len(self._pool))]
+        draw, pool = source.random, self._pool
+        if self._whole and draw() < WHOLE:
+            pool = self._whole
+        table, paths = pool[int(draw() * len(pool))]
         for _ in range(_CHANGES[int(draw() * len(_CHANGES))]):
             changed = self._changed(table, paths[int(draw() * len(paths))], draw)
             table = changed if self.null or isinstance(changed, dict) else table
@@ -89,7 +97,7 @@ class Tables:
 
     def _changed(self, table: Any, path: Path, draw: Any) -> Any:
         """A copy of the containers along a path, with a change at its end; no change if it is gone."""
-        if path and not isinstance(table, dict | list):
+        if path and type(table) not in _BOXES:
             return table
         top: Any = [table]
         inside: Any = top
@@ -97,12 +105,12 @@ class Tables:
         for step in path:
             copy = inside[key] = inside[key].copy()
             inside, key = copy, step
-            if isinstance(copy, dict):
+            if type(copy) is dict:
                 if step not in copy:
                     return top[0]
-            elif not isinstance(copy, list) or not isinstance(step, int) or step >= len(copy):
+            elif type(step) is not int or step >= len(copy):
                 return top[0]
-            if not isinstance(copy[step], dict | list):
+            if type(copy[step]) not in _BOXES:
                 break
         kind, value = int(draw() * 16), inside[key]
         if kind < 5:  # a number or text becomes another of its kind, or something else
@@ -172,6 +180,7 @@ def _paths(value: Any, path: Path) -> list[Path]:
     return found
 
 
+_BOXES = frozenset((dict, list))
 _CHANGES = (1, 1, 1, 2, 2, 3)
 _FACTORS = (-1.0, 0.0, 0.5, 1.0000001, 2.0, 10.0, 1e3, 1e-3, 1e9)
 _SIGNS = ("", "0", "9", "-", ".", "e", "(", ")", "[", "]", " ", "=", ",", ":", "$", "a", "_", "/", "@", "\n", "é")

@@ -32,7 +32,7 @@ MOST = 4096  # bytes of an input, if a target does not say
 
 T = TypeVar("T")
 refusals: list[tuple[str, int]] = []  # where errors of ours came from since somebody emptied the list
-SELDOM = 64  # of so many refusals one looks for near names: that takes a hundred times as long as a reader
+SELDOM = 1024  # of so many refusals one looks for near names: that takes a hundred times as long as a reader
 
 
 def _seldom(search: Callable[..., list[str]]) -> Callable[..., list[str]]:
@@ -40,8 +40,12 @@ def _seldom(search: Callable[..., list[str]]) -> Callable[..., list[str]]:
     return lambda *arguments, **named: search(*arguments, **named) if searches() else []
 
 
+_haste: list[bool] = []  # an entry if this process hastens
+
+
 def hasten() -> None:
-    """Let errors name near names seldom, for this process and its children."""
+    """Let errors name near names seldom, and look at texts as `in_haste` says, in this process and its children."""
+    _haste.append(True)
     errors.difflib = SimpleNamespace(get_close_matches=_seldom(difflib.get_close_matches))  # type: ignore[assignment, attr-defined]
 
 
@@ -72,8 +76,13 @@ class Target:
 
     def kept(self) -> list[Path]:
         """Inputs that every run begins with: the corpus, and all that once crashed."""
-        folders = (CORPUS / self.name, REGRESSIONS / self.name)
-        return sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir())
+        return kept(self.name)
+
+
+def kept(name: str) -> list[Path]:
+    """Inputs of a target that were kept."""
+    folders = (CORPUS / name, REGRESSIONS / name)
+    return sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir())
 
 
 def names() -> list[str]:
@@ -155,12 +164,17 @@ def _bare(word: str) -> str:
 
 def source_of(table: dict[str, Any], name: str) -> Source:
     """A table as if it had been read from a file; its keys have no places."""
-    return Source(_path(name), table, "")
+    return Source(path_of(name), table, "")
+
+
+def path_of(name: str) -> Path:
+    """Where a file of this process is, or would be."""
+    return _path(name, os.getpid())
 
 
 @functools.cache
-def _path(name: str) -> Path:
-    return scratch() / name
+def _path(name: str, process: int) -> Path:
+    return _scratch(process) / name
 
 
 def attempt(reader: Callable[..., T], *arguments: Any, **named: Any) -> T | Refused:
@@ -182,6 +196,12 @@ def now_and_then(count: int) -> Callable[[], bool]:
     """Whether this is one of so many times, the first among them: for looks that take longer than the reader."""
     calls = itertools.count()
     return lambda: next(calls) % count == 0
+
+
+def in_haste(count: int) -> Callable[[], bool]:
+    """The same while mutations are tried, and always before: all that may be wrong with a kept input is looked at."""
+    now = now_and_then(count)
+    return lambda: not _haste or now()
 
 
 def text_of(data: bytes) -> str:
@@ -224,6 +244,7 @@ def scratch() -> Path:
 
 def file_of(data: bytes, name: str) -> Path:
     """Bytes as a file."""
-    path = scratch() / name
-    path.write_bytes(data)
+    path = path_of(name)
+    with open(path, "wb", buffering=0) as file:
+        file.write(data)
     return path

@@ -1,7 +1,8 @@
 /* A flight controller on a cable that says anything in any pieces, while the host orders messages: `ib_exchange`.
  *
- * What the board said reaches the host byte for byte as long as the ring has room; controls are those of the last frame. */
-#define ROOM 4096
+ * What the board said reaches the host byte for byte as long as the ring has room; controls are those of the last frame.
+ * Rings and rooms are small, so that short inputs fill them. */
+#define ROOM 1024
 #define CAME 131072
 
 int64_t scan_frames(const uint8_t *, int64_t, const uint32_t *, const uint8_t *, int64_t, int32_t *, int64_t, int64_t *, int64_t *);
@@ -51,7 +52,7 @@ static void places(const void *outputs, const double *controls, int64_t armed, d
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t *memory[8];
-    static const int64_t sizes[8] = {ROOM, 2 * ROOM, 8 * ROOM, CAME, 16384, 4096, 4 * ROOM, 8192};
+    static const int64_t sizes[8] = {ROOM, 2 * ROOM, 8 * ROOM, CAME, 1024, 512, 4 * ROOM, 1024};
     if (!memory[0])
         for (int i = 0; i < 8; i++) memory[i] = malloc((size_t)sizes[i]);
     ib_board board = {.take = takes, .give = gives, .stage_sensors = stages, .seal = seal_frames, .scan = scan_frames, .place = places,

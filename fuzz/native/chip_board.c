@@ -1,6 +1,8 @@
 /* A whole board of chips with twins: requests of every kind, wires that break in every way, chips that lose power.
  *
- * As long as nothing is broken, no wire differs from its twin's. */
+ * As long as nothing is broken, no wire differs from its twin's.
+ *
+ * A request of the longest length is 10^5 slots on wires: one in an input, and only in inputs of one size of 64. */
 static ib_line *line_of(ib_board *b, uint8_t which)
 {
     ib_device *spi = &b->device[0], *uart = &b->device[3];
@@ -43,22 +45,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         both[i]->was_scl = both[i]->was_sda = both[i]->scl.before = both[i]->sda.before = 1, both[i]->count = 2;
     for (uint8_t i = 0; i < 8; i++) line_of(b, i)->before = line_of(b, i)->pull = line_of(b, i)->level = 1;
     ib_board_start(b, CHIP_POWERED_NS);
-    int64_t t = 0, broken = 0;
+    int64_t t = 0, broken = 0, longest = size % 64 == 41;
     static uint8_t sent[IB_LONGEST], got[IB_LONGEST];
     while (left(&in) > 0) {
         const uint8_t what = byte_of(&in);
         t += 1 + (int64_t)(what >> 3) * 100000 + (what == 0xFF ? 100000000 : 0);
         int64_t count = 0, most = byte_of(&in);
-        if ((what & 7) < 3) /* a request: up to 31 bytes as they are, more by repetition */
-            for (; count < (most & 31); count++) sent[count] = byte_of(&in);
-        if ((what & 7) < 3 && most == 0xFF)
-            for (; count < IB_LONGEST; count++) sent[count] = sent[count % 16];
+        if ((what & 7) < 3) /* a request: up to 15 bytes as they are, more by repetition */
+            for (; count < (most & 15); count++) sent[count] = byte_of(&in);
+        if ((what & 7) < 3 && most == 0xFF && longest)
+            for (longest = 0; count < IB_LONGEST; count++) sent[count] = sent[count % 16];
         switch (what & 7) {
         case 0: ib_board_spi(b, t, 0, 0, sent, got, count); break;
         case 1: {
             const int64_t d = 1 + (most >> 5 & 1), wanted = byte_of(&in);
             const int64_t address = most >> 6 == 3 ? sent[0] & 127 : CHIP_ADDRESS[b->device[d].chip];
-            ib_board_i2c(b, t, 0, address, sent, count, got, wanted < 255 ? wanted & 31 : IB_LONGEST);
+            ib_board_i2c(b, t, 0, address, sent, count, got, wanted < 255 || !longest ? wanted & 15 : IB_LONGEST);
+            longest &= wanted < 255;
             break;
         }
         case 2: ib_board_send(b, t, 3, sent, count); break;

@@ -121,15 +121,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (m->s.held == 2) fw_reset(m, 1u << 4);
             fw_look(m);
             break;
-        case 10: fw_serial_send(m, byte_of(&in) & 15, in.at, left(&in) < 32 ? (uint32_t)left(&in) : 32, 1 + (uint32_t)number_of(&in, 3), fw_time_ns(m)); break;
+        case 10: {
+            const uint8_t line = byte_of(&in) & 15, *from = in.at;
+            const uint32_t count = left(&in) < 32 ? (uint32_t)left(&in) : 32, baud = 1 + (uint32_t)number_of(&in, 3);
+            fw_serial_send(m, line, from, count, baud, fw_time_ns(m));
+            break;
+        }
         case 11: fw_serial_take(m, byte_of(&in), taken, moments, 64); break;
         case 12: fw_drive_pin(m, byte_of(&in), what >> 4 & 3); break;
-        case 13: fw_capture(m, byte_of(&in) % 16, byte_of(&in) % 6, what >> 4 & 1); break;
-        case 14: fw_analog(m, byte_of(&in), real_of(&in)); break;
+        case 13: {
+            const uint8_t timer = byte_of(&in) % 16, channel = byte_of(&in) % 6;
+            fw_capture(m, timer, channel, what >> 4 & 1);
+            break;
+        }
+        case 14: {
+            const uint8_t channel = byte_of(&in);
+            fw_analog(m, channel, real_of(&in));
+            break;
+        }
         case 15: {
             const uint32_t e = fw_due(m); /* the core would take it: its registers are stored by unicorn */
             if (e && e < FW_EXCEPTIONS) m->s.pending[e] = 0;
-            fw_pwm_s(m, byte_of(&in) % 16, byte_of(&in) % 6);
+            const uint8_t timer = byte_of(&in) % 16, channel = byte_of(&in) % 6;
+            fw_pwm_s(m, timer, channel);
             fw_output_pin(m, byte_of(&in));
             break;
         }

@@ -25,6 +25,7 @@ warnings.simplefilter("ignore", UnitsWarning)
 
 
 FORMAT = "toml"
+MOST_PROBLEMS = 2  # of a table that is changed on
 _look = now_and_then(64)
 
 
@@ -48,7 +49,10 @@ def check_table(table: dict[str, Any]) -> bool | None:
 
 def _wrong(problems: list[Problem]) -> bool:
     assert all(str(problem) for problem in problems)
-    refusals.extend((problem.message[:12], 0) for problem in problems[:2])
+    if len(problems) > MOST_PROBLEMS:  # not worth changing on
+        refusals.append(("many", 0))
+    else:
+        refusals.extend((problem.cure[:10], 0) for problem in problems)  # messages begin with values
     return bool(problems)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fuzz.target import Refused, attempt, file_of
+from fuzz.files import refilled
+from fuzz.target import Refused, attempt
 from ironbird.credibility.readers import read_record
 from ironbird.identification.bench import COLUMNS, read_bench
 from ironbird.world.sensors.solid_state_lidar import load_pattern
@@ -21,7 +22,7 @@ def check(data: bytes) -> bool | None:
     """Taken or refused; what is taken is finite, or says what it lacks."""
     if not data:
         return False
-    kind, path = data[0] % 3, file_of(data[1:], "table.csv")
+    kind, path = data[0] % 3, refilled(data[1:], "table.csv")
     if kind == 0:
         bench = attempt(read_bench, path)
         if isinstance(bench, Refused):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of
+from fuzz.files import refilled
+from fuzz.target import Refused, attempt
 from fuzz.targets.ulog import HOME, look
 from ironbird.links.autopilot_log import ARDUPILOT_RECORDS, read_autopilot_log
 
@@ -21,6 +22,6 @@ MOST = 4096
 
 def check(data: bytes) -> None:
     """What is accepted has series in the order of time."""
-    log = attempt(read_autopilot_log, file_of(data, "log.BIN"), HOME)
+    log = attempt(read_autopilot_log, refilled(data, "log.BIN"), HOME)
     if not isinstance(log, Refused):
         look(log)

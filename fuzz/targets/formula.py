@@ -6,14 +6,15 @@ import numpy as np
 
 from fuzz.names import WORDS as WORDS
 from fuzz.names import f450_names
-from fuzz.target import Refused, attempt, text_of
+from fuzz.target import Refused, attempt, now_and_then, text_of
 from ironbird.conditions.formula import Formula, parse_formula
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 
-MOST = 1500
+MOST = 400
 ROWS, STEP_S = 8, 0.5
 COLUMN = np.random.default_rng(1).normal(scale=10.0, size=(1, ROWS))
+_again = now_and_then(16)
 
 
 def check(data: bytes) -> None:
@@ -22,7 +23,7 @@ def check(data: bytes) -> None:
     formula = attempt(parse_formula, text, f450_names())
     if isinstance(formula, Refused):
         return
-    assert parse_formula(text, f450_names()) == formula, "the same text reads differently"
+    assert not _again() or parse_formula(text, f450_names()) == formula, "the same text reads differently"
     assert isinstance(formula, Formula)
     columns = {name: COLUMN for name in formula.signals if name != "time"}
     margin = robustness(formula, Trace(STEP_S * np.arange(ROWS), columns, np.array([ROWS])))

@@ -16,12 +16,13 @@ WORDS = (
     '"componentType": 5126', '"count": 3', '"type": "VEC3"', '"byteStride": 1', '"byteOffset": -1', "nan", "1e999", "-0",
 )  # fmt: skip
 ENDINGS = tuple(MESHES)
+PATHS = {ending: Path(f"m{ending}") for ending in ENDINGS}
 
 
 def check(data: bytes) -> None:
     """Accepted or refused in words; what is accepted may still be no mesh, and says so."""
     ending = ENDINGS[data[0] % len(ENDINGS)] if data else ".obj"
-    found = attempt(parse, data[1:], Path(f"m{ending}"), MESHES[ending], "mesh")
+    found = attempt(parse, data[1:], PATHS[ending], MESHES[ending], "mesh")
     if isinstance(found, Refused):
         return
     try:

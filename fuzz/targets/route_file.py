@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 from fuzz.target import Refused, attempt, file_of
 from ironbird.links.router import cables
@@ -15,13 +15,21 @@ WORDS = (
 )  # fmt: skip
 MOST = 1024
 FORMAT = "toml"
-OFFLINE = patch.object(cables, "own_address", lambda host: "127.0.0.1")  # no name is looked up in a network
+OWN_ADDRESS = vars(cables)["own_address"]
+
+
+def _offline(reader: Callable[..., Any], *arguments: Any) -> Any:
+    """No name is looked up in a network."""
+    vars(cables)["own_address"] = lambda host: "127.0.0.1"
+    try:
+        return attempt(reader, *arguments)
+    finally:
+        vars(cables)["own_address"] = OWN_ADDRESS
 
 
 def check(data: bytes) -> bool | None:
     """Taken or refused; what is taken has connections and rules, or says why not."""
-    with OFFLINE:
-        route = attempt(read_route, file_of(data, "route.toml"))
+    route = _offline(read_route, file_of(data, "route.toml"))
     if isinstance(route, Refused):
         return " is no TOML" not in str(route.error)
     _look(route)
@@ -30,14 +38,12 @@ def check(data: bytes) -> bool | None:
 
 def check_table(table: dict[str, Any]) -> bool | None:
     """The same below tomllib."""
-    with OFFLINE:
-        route = attempt(route_in, table, "route.toml")
+    route = _offline(route_in, table, "route.toml")
     if not isinstance(route, Refused):
         _look(route)
     return None
 
 
 def _look(route: Route) -> None:
-    with OFFLINE:
-        attempt(route.connections)
-        attempt(route.rules)
+    _offline(route.connections)
+    _offline(route.rules)

@@ -11,7 +11,7 @@ from ironbird.conditions.trigger import compile_trigger, unit_advice
 from ironbird.errors import UnitsWarning
 from ironbird.runtime.predicate import LONGEST, STACK, Predicate
 
-MOST = 1500
+MOST = 400
 warnings.simplefilter("ignore", UnitsWarning)
 
 

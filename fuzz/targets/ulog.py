@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of
+from fuzz.files import refilled
+from fuzz.target import Refused, attempt
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.vehicles.spec import Home
 
@@ -22,7 +23,7 @@ HOME = Home()
 
 def check(data: bytes) -> None:
     """What is accepted has series in the order of time."""
-    log = attempt(read_autopilot_log, file_of(data, "log.ulg"), HOME)
+    log = attempt(read_autopilot_log, refilled(data, "log.ulg"), HOME)
     if not isinstance(log, Refused):
         look(log)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of, now_and_then
+import functools
+import random
+
+from fuzz.markup import Markup
+from fuzz.target import Refused, attempt, file_of, in_haste, kept
 from ironbird.vehicles.imports.registry import FORMATS, Given, import_vehicle
 from ironbird.vehicles.load import load_spec
 
@@ -15,16 +19,29 @@ WORDS = (
 )  # fmt: skip
 MOST = 6000
 NAMES = tuple(FORMATS)
-_look = now_and_then(64)
+GIVEN = Given(mass_kg=2.0, arm_m=0.3)
+_write, _look = in_haste(32), in_haste(2)
+
+
+@functools.cache
+def _markup() -> Markup:
+    words = [word.encode() for word in WORDS]
+    return Markup([path.read_bytes() for path in kept("vehicle_import")], words, MOST, skip=1)
+
+
+def make(source: random.Random) -> bytes:
+    """Some of them whole documents."""
+    return _markup().make(source)
 
 
 def check(data: bytes) -> bool | None:
     """Taken or refused; what is taken is a vehicle file that can be written and read, or refused in words."""
     name = NAMES[data[0] % len(NAMES)] if data else NAMES[0]
-    draft = attempt(import_vehicle, file_of(data[1:], "other.txt"), name, Given(mass_kg=2.0, arm_m=0.3))
+    draft = attempt(import_vehicle, file_of(data[1:], "other.txt"), name, GIVEN)
     if isinstance(draft, Refused):
         return "no whole XML" not in str(draft.error)
-    text = draft.text()
-    if _look():
-        attempt(load_spec, file_of(text.encode(), "draft.toml"))
+    if _write():
+        text = draft.text()
+        if _look():
+            attempt(load_spec, file_of(text.encode(), "draft.toml"))
     return None
