@@ -34,9 +34,9 @@ and `ironbird bench campaign` on a quiet machine of two cores; the second column
 
 | what | before | now |
 | --- | ---: | ---: |
-| 10,000 faulted one-minute flights, judged and stored | 164 s (61 a second) | 66 s (151 a second) |
-| a millisecond of the F450, control on the true state: alone, of 64 lanes | 0.62 µs, 0.13 µs | 0.27 µs, 0.058 µs |
-| the same with the reference autopilot | 1.6 µs, 0.42 µs | 0.70 µs, 0.157 µs |
+| 10,000 faulted one-minute flights, judged and stored | 164 s (61 a second) | 58 s (171 a second) |
+| a millisecond of the F450, control on the true state: alone, of 64 lanes | 0.62 µs, 0.13 µs | 0.25 µs, 0.053 µs |
+| the same with the reference autopilot | 1.6 µs, 0.42 µs | 0.61 µs, 0.145 µs |
 
 ## With every change
 
