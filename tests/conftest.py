@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import Phase, settings
@@ -17,6 +18,20 @@ settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbi
 # Each large kernel for one lane is built once and quickly: the same bytes in a quarter of the time (ADR 56).
 # Blocks of lanes are optimised here too; test_determinism.py and test_quick.py compare the builds.
 os.environ.setdefault("IRONBIRD_QUICK", "only")
+
+
+@pytest.fixture(autouse=True)
+def restored_environment() -> Iterator[None]:
+    """What a test sets in the environment (code of guides and notebooks does) is gone with it."""
+    before = dict(os.environ)
+    yield
+    for name in {name for name in (*before, *os.environ) if before.get(name) != os.environ.get(name)}:
+        if name == "PYTEST_CURRENT_TEST":  # pytest's own
+            continue
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            del os.environ[name]
 
 
 @pytest.fixture(scope="session")

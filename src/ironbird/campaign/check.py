@@ -12,7 +12,16 @@ from pydantic import ValidationError
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.scenarios import scenario_in, scenario_source
-from ironbird.campaign.suite import FIXED, Planned, case_words, plan_in, recorded_commands, requirement, variable_name
+from ironbird.campaign.suite import (
+    FIXED,
+    Planned,
+    case_words,
+    leaves,
+    plan_in,
+    recorded_commands,
+    requirement,
+    variable_name,
+)
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
@@ -174,7 +183,8 @@ def _sight_problems(case: Planned) -> list[Problem]:
         return [case.problem(("sight",), "there is no world to see", 'add world = "field"')]
     for number, table in enumerate(tables):
         try:
-            sensor_of(_nominal(table))
+            for form in _forms(table):
+                sensor_of(form)
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             found.append(case.problem(("sight", number), message, cure or f"one of {', '.join(SENSORS)}"))
@@ -483,11 +493,12 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
     text = case.data.get("mission")
     missions: list[Mission] = []
     if isinstance(text, Mapping) and not is_spread(text):
-        try:
-            missions.append(Mission.model_validate({"schema": 1, **_nominal(text)}))
-        except ValidationError as error:
-            found = case_words(Mission, _nominal(text), error)
-            return [case.problem((*path, *place), message, cure) for place, message, cure in found]
+        for form in _forms(text):
+            try:
+                missions.append(Mission.model_validate({"schema": 1, **form}))
+            except ValidationError as error:
+                found = case_words(Mission, form, error)
+                return [case.problem((*path, *place), message, cure) for place, message, cure in found]
     else:
         for name in _options(text) if text is not None else []:
             try:
@@ -519,11 +530,32 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
 
 def _nominal(value: Any) -> Any:
     """One of the values of everything that varies."""
+    return _at(value, 0)
+
+
+def _forms(table: Mapping[str, Any]) -> Iterator[Any]:
+    """A table with everything that varies at its first values, at its second, and so on.
+
+    Every value of a list stands in one of them, beside some values of the others; of ranges the ends do.
+    """
+    varied = [value for _, value in leaves(table, ()) if is_spread(value)]
+    for number in range(max((len(_values(value)) for value in varied), default=1)):
+        yield _at(table, number)
+
+
+def _values(value: Any) -> Sequence[Any]:
+    spread = Spread.model_validate(value)
+    return spread.listed() or spread.ends()
+
+
+def _at(value: Any, number: int) -> Any:
+    """The values of this number, or the last of a shorter list."""
     if is_spread(value):
-        return _options(value)[0]
+        values = _values(value)
+        return values[min(number, len(values) - 1)]
     if isinstance(value, Mapping):
-        return {key: _nominal(entry) for key, entry in value.items()}
-    return [_nominal(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _at(entry, number) for key, entry in value.items()}
+    return [_at(entry, number) for entry in value] if isinstance(value, list) else value
 
 
 def _setting_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:

@@ -144,7 +144,7 @@ class Planned:
         """Every value of the case that may vary, with its place."""
         for key, value in self.data.items():
             if key not in FIXED:
-                yield from _leaves(value, (key,))
+                yield from leaves(value, (key,))
 
     @functools.cached_property
     def variables(self) -> dict[str, Spread]:
@@ -304,13 +304,14 @@ def variable_name(path: KeyPath) -> str:
     return ".".join(str(part + 1) if isinstance(part, int) else part for part in path if part != "params")
 
 
-def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+def leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Everything in a value that is no table or list, with its place; a table that varies is one of them."""
     if isinstance(value, Mapping) and not is_spread(value):
         for key, entry in value.items():
-            yield from _leaves(entry, (*path, key))
+            yield from leaves(entry, (*path, key))
     elif isinstance(value, list):
         for number, entry in enumerate(value):
-            yield from _leaves(entry, (*path, number))
+            yield from leaves(entry, (*path, number))
     else:
         yield path, value
 

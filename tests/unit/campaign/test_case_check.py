@@ -70,6 +70,27 @@ BROKEN = [
         "case.a.mission.item.1.north_m.grid.2",
         "write a number",
     ),  # the grammar of cases does not look into missions
+    (
+        '"hover"',
+        '{ item = [{ kind = "land", north_m = { grid = [1, 1e9] } }] }',
+        5,
+        "case.a.mission.item.1.north_m",
+        "write a number of at most 1e+08",
+    ),  # the last of the values
+    (
+        '"hover"',
+        '{ item = [{ kind = "land", hold_s = { range = [3, -1], steps = 4 } }] }',
+        5,
+        "case.a.mission.item.1.hold_s",
+        "smaller number first",
+    ),
+    (
+        '"hover"',
+        '{ item = [{ kind = "land", hold_s = { range = [-1, 3], steps = 4 } }] }',
+        5,
+        "case.a.mission.item.1.hold_s",
+        "write a number of at least 0",
+    ),
     ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number from 0 to 1e+07, 0 excluded"),
     ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'?"),
     ("until_s = 10.0", 'expect = "maybe"', 6, "case.a.expect", "one of pass, fail"),
