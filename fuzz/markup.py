@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from xml.parsers import expat
 
-from fuzz.mutate import Mutator
+from fuzz.mutate import FAVOUR, Mutator
 
 NUMBERS = (
     b"0", b"1", b"-1", b"1e-9", b"1e9", b"1e308", b"-1e308", b"1e999", b"nan", b"inf", b"", b" ", b"a", b"0 0 0",
@@ -42,7 +42,7 @@ class Markup:
             self._mutator.random = source
             return self._mutator.make(self._bases)
         whole = self._whole
-        base, values, inner = min(whole[int(draw() * len(whole))], whole[int(draw() * len(whole))], key=_size)
+        base, values, inner = min([whole[int(draw() * len(whole))] for _ in range(FAVOUR)], key=_size)
         edits = []
         for _ in range(_CHANGES[int(draw() * len(_CHANGES))]):
             kind = draw()

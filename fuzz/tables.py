@@ -8,9 +8,12 @@ lists and tables (and nothing, where the format has it).
 from __future__ import annotations
 
 import marshal
+import operator
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from fuzz.mutate import FAVOUR
 
 NUMBERS = (
     0, 1, -1, 2, 3, 7, 64, 1000, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63) - 1, 10**30, 10**400, 0.0, -0.0, 0.5, 1.0,
@@ -50,8 +53,10 @@ OTHERS: tuple[Any, ...] = (
     {"a": {}},
 )
 DEEP = 20  # of a value inside lists
+SMALL = 12  # places; of smaller tables none is preferred, or all would come from the same few
 WHOLE = 0.125  # of all tables, made from one that the reader takes
 Path = tuple[Any, ...]
+_Entry = tuple[int, Any, list[Path]]  # how large it is, the table, its places
 
 
 def dumped(table: Any) -> bytes:
@@ -67,29 +72,31 @@ def loaded(data: bytes) -> Any:
 class Tables:
     """An endless supply of tables made from earlier ones."""
 
-    def __init__(self, bases: Sequence[Any], words: Sequence[str], *, null: bool) -> None:
+    def __init__(self, bases: Sequence[Any], words: Sequence[str], *, null: bool, more: Sequence[Any] = ()) -> None:
         self.null = null  # whether the format has it; then the whole may be something else than a table
         self.keys = [*words, *{key for base in bases for key in _keys(base)}]
-        self.values = [*NUMBERS, *NUMBERS, *TEXTS, *words, *OTHERS, *((None,) * 4 if null else ())]
-        self._pool: list[tuple[Any, list[Path]]] = []
-        self._whole: list[tuple[Any, list[Path]]] = []
+        self.values = [*NUMBERS, *NUMBERS, *TEXTS, *words, *OTHERS, *((None,) * 4 if null else ()), *more]
+        self._pool: list[_Entry] = []
+        self._whole: list[_Entry] = []
         for base in bases:
             self.add(base)
 
     def add(self, table: Any) -> None:
         """Change this one too, from now on."""
-        self._pool.append((table, list(_paths(table, ()))))
+        paths = list(_paths(table, ()))
+        self._pool.append((max(len(paths), SMALL), table, paths))
 
     def favour(self, is_taken: Callable[[Any], bool]) -> None:
         """Begin with those that a reader takes, one time in some: with a change they are still right elsewhere."""
-        self._whole = [entry for entry in self._pool if is_taken(entry[0])]
+        self._whole = [entry for entry in self._pool if is_taken(entry[1])]
 
     def make(self, source: random.Random) -> Any:
-        """One of the pool, changed in one to three places; the pool itself never changes."""
+        """One of the pool, the smallest of some, changed in one to three places; the pool itself never changes."""
         draw, pool = source.random, self._pool
         if self._whole and draw() < WHOLE:
             pool = self._whole
-        table, paths = pool[int(draw() * len(pool))]
+        many = len(pool)
+        _, table, paths = min([pool[int(draw() * many)] for _ in range(FAVOUR)], key=_size)
         for _ in range(_CHANGES[int(draw() * len(_CHANGES))]):
             changed = self._changed(table, paths[int(draw() * len(paths))], draw)
             table = changed if self.null or isinstance(changed, dict) else table
@@ -161,7 +168,7 @@ class Tables:
         """A value from anywhere: of another table, or one that readers stumble over."""
         if draw() < 0.5:
             return self.values[int(draw() * len(self.values))]
-        value, paths = self._pool[int(draw() * len(self._pool))]
+        _, value, paths = self._pool[int(draw() * len(self._pool))]
         for step in paths[int(draw() * len(paths))]:
             value = value[step]
         return value
@@ -180,6 +187,7 @@ def _paths(value: Any, path: Path) -> list[Path]:
     return found
 
 
+_size = operator.itemgetter(0)
 _BOXES = frozenset((dict, list))
 _CHANGES = (1, 1, 1, 2, 2, 3)
 _FACTORS = (-1.0, 0.0, 0.5, 1.0000001, 2.0, 10.0, 1e3, 1e-3, 1e9)

@@ -11,10 +11,12 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,7 +107,7 @@ def load(name: str) -> Target:
     def tables() -> Tables:
         found = [form.read(path.read_bytes()) for path in target.kept()]
         bases = [table for table in found if isinstance(table, dict) or (form.null and table is not None)]
-        return Tables(bases, [_bare(word) for word in names], null=form.null)
+        return Tables(bases, [_bare(word) for word in names], null=form.null, more=form.more)
 
     return replace(target, tables=tables, check_table=module.check_table, text=form.write)
 
@@ -116,6 +118,7 @@ class Format(NamedTuple):
     read: Callable[[bytes], Any]  # None if it is no text of this format
     write: Callable[[Any], bytes]
     null: bool  # whether it knows nothing, and wholes that are no tables
+    more: tuple[Any, ...] = ()  # values that only this format knows
 
 
 def _read_toml(data: bytes) -> Any:
@@ -141,6 +144,37 @@ def _read_yaml(data: bytes) -> Any:
         return None
 
 
+def _read_sqlite(data: bytes) -> Any:
+    """Rows of the first table."""
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(data)
+            connection.row_factory = sqlite3.Row
+            (name,) = connection.execute("select name from sqlite_master where type = 'table'").fetchone()
+            return [dict(row) for row in connection.execute(f"select * from {_quoted(name)}")]
+    except (sqlite3.Error, ValueError, TypeError, UnicodeError):
+        return None
+
+
+def _write_sqlite(rows: Any) -> bytes:
+    """A database of RFlySimSafe with such rows; a whole that is none has no rows."""
+    rows = [row for row in rows if isinstance(row, dict) and row] if isinstance(rows, list) else []
+    names = list(dict.fromkeys(name for row in rows for name in row)) or ["CaseID"]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"create table FaultCase ({', '.join(map(_quoted, names))})")
+        for row in rows:
+            places = ", ".join("?" * len(row))
+            connection.execute(
+                f"insert into FaultCase ({', '.join(map(_quoted, row))}) values ({places})", list(row.values())
+            )
+        connection.commit()
+        return connection.serialize()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _plain(value: Any) -> Any:
     """Without dates and keys that are no texts."""
     if isinstance(value, dict):
@@ -153,6 +187,7 @@ def _plain(value: Any) -> Any:
 FORMATS = {
     "toml": Format(_read_toml, lambda table: write_toml(table, ()).encode("utf-8", "replace"), False),
     "json": Format(_read_json, lambda table: json.dumps(table).encode(), True),
+    "sqlite": Format(_read_sqlite, _write_sqlite, True, (b"", b"2,1;1,1,5;2,3,0,0,-20", b"\xff\0", 2**63 - 1)),
     "yaml": Format(_read_yaml, lambda table: json.dumps(table).encode(), True),
 }
 

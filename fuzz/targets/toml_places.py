@@ -40,7 +40,7 @@ def make(draw: random.Random) -> bytes:
         return "{" + ", ".join(f"{one(KEYS)}{one(BLANKS)}= {part}" for part in parts) + "}"
 
     lines = []
-    for _ in range(1 + int(draw.random() * 7)):
+    for _ in range(1 + int(draw.random() * 5)):
         head = draw.random() < 0.3
         lines.append(one(HEADS) if head else f"{one(KEYS)}{one(BLANKS)}={one(BLANKS)}{value(2)}")
         lines.append(one(ENDS))

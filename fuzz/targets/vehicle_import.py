@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 
+from fuzz.files import refilled
 from fuzz.markup import Markup
 from fuzz.target import Refused, attempt, file_of, in_haste, kept
 from ironbird.vehicles.imports.registry import FORMATS, Given, import_vehicle
@@ -37,7 +38,7 @@ def make(source: random.Random) -> bytes:
 def check(data: bytes) -> bool | None:
     """Taken or refused; what is taken is a vehicle file that can be written and read, or refused in words."""
     name = NAMES[data[0] % len(NAMES)] if data else NAMES[0]
-    draft = attempt(import_vehicle, file_of(data[1:], "other.txt"), name, GIVEN)
+    draft = attempt(import_vehicle, refilled(data[1:], "other.txt"), name, GIVEN)
     if isinstance(draft, Refused):
         return "no whole XML" not in str(draft.error)
     if _write():

@@ -146,6 +146,11 @@ class Spread(_Table):
             return self.choice
         return self.grid if self.grid is not None else self.set_
 
+    def count(self) -> int | None:
+        """How many values it has, if finitely many."""
+        values = self.listed()
+        return self.steps if values is None else len(values)
+
     def levels(self) -> list[float] | list[str] | None:
         """Its values, if there are finitely many."""
         return self._levels
@@ -167,10 +172,12 @@ class Spread(_Table):
         return _short(low + (high - low) * number / (self.steps - 1))
 
     def ends(self) -> list[float]:
-        """The least and greatest, without all between where that is a long list."""
-        if self.range_ is not None and self.steps is not None:
+        """The least and greatest of a range or distribution, without all between; all numbers of a list."""
+        if self.steps is None:
+            return self.extremes()
+        if self.range_ is not None:
             return [self._step(0), self._step(self.steps - 1)]
-        return self.extremes()
+        return [self._quantile(0.5 / self.steps), self._quantile((self.steps - 0.5) / self.steps)]
 
     def nominal(self) -> int:
         """Which level is the usual one: the first of a list, the middle of a range or distribution."""
@@ -284,7 +291,7 @@ class Limits:
             return value
         if isinstance(value, Spread) and value.choice is not None and not self.words:
             raise problem("a number is needed, not a choice of words", "write { grid = [1, 2] } with numbers")
-        if self.whole and isinstance(value, Spread) and value.levels() is None:
+        if self.whole and isinstance(value, Spread) and value.count() is None:
             raise problem("whole numbers are needed", "write { grid = [1, 2, 3] }")
         for number in numbers:
             if self._is_outside(number):
@@ -385,7 +392,7 @@ def _bounds(value: float | str | Spread) -> tuple[float, float]:
     """Least and greatest value; of a reference nothing is known."""
     if isinstance(value, str):
         return math.inf, -math.inf
-    numbers = value.extremes() if isinstance(value, Spread) else [value]
+    numbers = value.ends() if isinstance(value, Spread) else [value]
     return min(numbers), max(numbers)
 
 

@@ -338,18 +338,18 @@ def _plan_problems(case: Planned) -> list[Problem]:
         return _too_many(case, (plan.samples or 0) * seeds)
     size = 1
     for name, spread in case.variables.items():
-        levels = spread.levels()
-        if levels is None:
+        count = spread.count()
+        if count is None:
             cure = 'add steps = 5, or a [case.plan] with kind = "latin_hypercube" or "monte_carlo" and samples'
             message = f"{spread.kind} has no levels for a plan of kind {plan.kind}"
             found.append(case.problem(_place_of(case, name), message, cure))
-        size *= len(levels or [0])
+        size *= count or 1
     if found:
         return found
     if plan.kind == "grid" and size > LONGEST_GRID:
         cure = f'choose kind = "pairwise" or "latin_hypercube"; a grid has at most {LONGEST_GRID} points'
         return [case.problem(("plan", "kind"), f"the grid has {size} points", cure)]
-    sizes = [len(spread.levels() or [0]) for spread in case.variables.values()]
+    sizes = [spread.count() or 1 for spread in case.variables.values()]
     if plan.kind == "pairwise" and effort(sizes, plan.strength) > MOST_EFFORT:
         cure = 'vary fewer values or in fewer steps, or choose kind = "latin_hypercube"'
         return [case.problem(("plan", "kind"), f"{len(sizes)} values of {max(sizes)} levels are too many", cure)]
@@ -374,12 +374,11 @@ def _place_of(case: Planned, name: str) -> KeyPath:
 
 
 def _options(value: Any) -> list[Any]:
-    """All values that a place may take; of a distribution its bounds."""
+    """All values that a place may take; of a range or distribution its bounds."""
     if not is_spread(value):
         return [value]
     spread = Spread.model_validate(value)
-    levels = spread.levels()
-    return list(levels) if levels is not None else list(spread.extremes())
+    return list(spread.listed() or spread.ends())
 
 
 def _unknown(case: Planned, path: KeyPath, error: UnknownNameError, otherwise: str) -> Problem:
@@ -539,20 +538,15 @@ def _forms(table: Mapping[str, Any]) -> Iterator[Any]:
     Every value of a list stands in one of them, beside some values of the others; of ranges the ends do.
     """
     varied = [value for _, value in leaves(table, ()) if is_spread(value)]
-    for number in range(max((len(_values(value)) for value in varied), default=1)):
+    for number in range(max((len(_options(value)) for value in varied), default=1)):
         yield _at(table, number)
-
-
-def _values(value: Any) -> Sequence[Any]:
-    spread = Spread.model_validate(value)
-    return spread.listed() or spread.ends()
 
 
 def _at(value: Any, number: int) -> Any:
     """The values of this number, or the last of a shorter list."""
     if is_spread(value):
-        values = _values(value)
-        return values[min(number, len(values) - 1)]
+        options = _options(value)
+        return options[min(number, len(options) - 1)]
     if isinstance(value, Mapping):
         return {key: _at(entry, number) for key, entry in value.items()}
     return [_at(entry, number) for entry in value] if isinstance(value, list) else value
