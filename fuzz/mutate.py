@@ -32,7 +32,7 @@ SIGNS = (
 NEST = ((b"(", b")"), (b"[", b"]"), (b"{\"a\":", b"}"), (b"not ", b""), (b"-", b""), (b"a.", b""))  # fmt: skip
 DEEPEST = 3000
 SMALL = 48  # bytes; of shorter inputs none is preferred, or all would come from the same few
-FAVOUR = 4  # of so many inputs the shortest is changed: it takes less time, and a change meets something more often
+FAVOUR = 6  # of so many inputs the shortest is changed: it takes less time, and a change meets something more often
 
 
 class Mutator:

@@ -367,7 +367,7 @@ class Parser:
             term = self._term(self._expression(_MINUS), token.end, "-")
             text, span = self._since(token.at)
             if isinstance(term, Number):
-                return Number(-term.value, term.dimension, text, term.unit, span=span)
+                return replace(term, value=-term.value, text=text, span=span)
             return Call("minus", (term,), term.dimension, text, span)
         if token.text == "not":
             at = self._next.at
