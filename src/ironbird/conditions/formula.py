@@ -589,9 +589,9 @@ class Parser:
         """Two numbers of one dimension, or of which one is a plain 0."""
         if left.dimension == right.dimension or _is_zero(left) or _is_zero(right):
             return left, right
-        if self.old_form and left.dimension == NONE and not _is_word(left):
+        if self.old_form and _lacks_unit(left):
             return self._in_si(left, right), right
-        if self.old_form and right.dimension == NONE and not _is_word(right):
+        if self.old_form and _lacks_unit(right):
             return left, self._in_si(right, left)
         for plain, other in ((left, right), (right, left)):
             if isinstance(plain, Number) and not plain.unit and not plain.is_word:
@@ -627,6 +627,11 @@ def _is_zero(term: Term) -> bool:
 
 def _is_word(term: Term) -> bool:
     return isinstance(term, Number) and term.is_word
+
+
+def _lacks_unit(term: Term) -> bool:
+    """Whether a term is a plain number, or made of such; per cent is a unit."""
+    return term.dimension == NONE and not (isinstance(term, Number) and (term.unit or term.is_word))
 
 
 def _dimension(*terms: Term) -> Dimension:

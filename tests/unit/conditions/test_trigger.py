@@ -162,6 +162,8 @@ def test_texts_in_which_no_unit_is_missing_are_not_warned_of(text: str) -> None:
         ("altitude > 30 deg", "the units differ"),
         ("altitude > mission", "the units differ"),
         ("altitude > -mission", "the units differ"),
+        ("altitude > 3 %", "the units differ"),
+        ("altitude == 3 within 3 %", "the units differ"),
         ("mission < 3 < altitude", r"cannot compare mission \[1\] with 3 m \[m\]: the units differ"),
         ("cos(altitude) > 0.5", "cos takes an angle, 'altitude' has m"),
         ("always (altitude > 1 m)", "'always' looks at other times.* leave out 'always', and give the fault a start"),
