@@ -56,8 +56,14 @@ REFERENCE = {  # one of each kind, with faults of sensors, actuators and power
     "rover_differential": ["imu.bias@1:severity=0.3,start=0.5"],
     "boat_otter": ["mag.bias@1:severity=0.5,start=0.5"],
 }
+JUDGING = [  # native code that reads logs: hashes, columns, score, margins
+    "tests:unit/runtime/test_lane_hash.py",
+    "tests:unit/runtime/test_lane_columns.py",
+    "tests:unit/flight/test_lane_judging.py",
+]
 # Native code that others load, or that only tests drive from end to end
 TESTS = [
+    *JUDGING,
     "tests:unit/links/virtual_time/test_virtual_time.py",
     "tests:unit/links/chips/test_served.py",
     "tests:unit/links/hardware",
@@ -378,7 +384,7 @@ def main() -> None:
         groups = [[unit] for unit in options.units if not unit.startswith("tests:")]
         tests = [unit for unit in options.units if unit.startswith("tests:")]
     elif options.quick:
-        groups, tests = [QUICK], []
+        groups, tests = [QUICK], JUDGING
     else:
         from ironbird.vehicles.load import CATALOG
 
