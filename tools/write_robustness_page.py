@@ -138,7 +138,8 @@ def fuzzing() -> str:
         "kept inputs, and values, keys and entries of the tables that the libraries for TOML, JSON, YAML and SQLite "
         "hand to Ironbird, without guidance: an input that was there before does not count, and `beyond` is the share "
         "that the reader did not refuse at first sight (no TOML, no such name). Readers of ports take rows of packets: "
-        "the first column counts packets, the others rows. Finds are fixed, and their inputs kept in `fuzz/regressions`.\n"
+        "the first column counts packets, the others rows. Finds are fixed, and their inputs kept in "
+        "`fuzz/regressions`.\n"
         f"\n{sum(seen.values()):,} inputs in all; {many} of {len(rows)} readers have seen {MANY:,} and more.\n\n"
         + table(["reader", "seen", *ENGINES, "beyond", "finds"], shown)
     )
