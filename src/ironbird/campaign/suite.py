@@ -602,7 +602,8 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     def absolute(value: Any) -> Any:
         if isinstance(value, str):
-            return str((folder / value).resolve()) if value.endswith(FILE_ENDINGS) and "\n" not in value else value
+            is_file = value.endswith(FILE_ENDINGS) and not {"\n", "\0"} & set(value)
+            return str((folder / value).resolve()) if is_file else value
         if is_spread(value) and isinstance(value.get("choice"), list):
             return {**value, "choice": [absolute(word) for word in value["choice"]]}
         return value

@@ -133,7 +133,11 @@ def unreadable(path: Path, why: str, cure: str, line: int = 1, column: int = 1) 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """All bytes of a regular file; `OSError` in plain words for anything else, and for one that is too large."""
-    with open(path, "rb", opener=_without_waiting) as file:
+    try:
+        opened = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+    except ValueError:  # a zero byte, or half a character
+        raise OSError(errno.EINVAL, "no file has such a name", str(path)) from None
+    with opened as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
@@ -173,8 +177,6 @@ def read_source(path: Path, cure: str = "give the path of a TOML file") -> Sourc
         raw = read_bytes(path)
     except OSError as error:
         return unreadable(path, f"cannot read it: {error.strerror}", cure)
-    except ValueError:  # a name with a zero byte
-        return unreadable(path, "cannot read it: no file has such a name", cure)
     try:
         text = raw.decode("utf-8-sig")  # some editors of Windows put a mark in front
     except UnicodeDecodeError as error:

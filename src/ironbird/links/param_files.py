@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ironbird.errors import IronbirdError, LinkError
+from ironbird.files.problems import read_bytes
 from ironbird.links.ardupilot.parm_file import parse_parm
 from ironbird.vehicles.imports import px4
 
@@ -15,7 +16,8 @@ ENDINGS = (".parm", ".param", ".params", ".sh")
 def read_param_file(path: Path) -> dict[str, float]:
     """A .parm file, a .params file of QGroundControl, or a start-up script of PX4."""
     try:
-        return {name: param.value for name, param in parse_parm(path.read_text(), str(path)).items()}
+        text = read_bytes(path).decode()
+        return {name: param.value for name, param in parse_parm(text, str(path)).items()}
     except OSError as error:
         raise IronbirdError(f"parameters: cannot read {path}: {error.strerror}") from None
     except (LinkError, UnicodeDecodeError):  # not NAME VALUE in each line: a form of PX4's

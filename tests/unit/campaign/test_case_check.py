@@ -91,6 +91,7 @@ BROKEN = [
         "case.a.mission.item.1.hold_s",
         "write a number of at least 0",
     ),
+    ('"hover"', '"a\\u0000.plan"', 5, "case.a.mission", "no file has such a name"),
     ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number from 0 to 1e+07, 0 excluded"),
     ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'?"),
     ("until_s = 10.0", 'expect = "maybe"', 6, "case.a.expect", "one of pass, fail"),
