@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.blocks.controllers.mission_table import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
 from ironbird.errors import MissionError, UnknownNameError
@@ -22,7 +22,8 @@ LONGEST_S = 1e7  # of a flight: 116 days
 LONGEST_HOLD_S = 1e9  # of a stay: for ever
 FARTHEST_M = 1e8  # from the take-off point: farther than any place on the earth
 FASTEST_MPS = 1e5
-Metres = Annotated[float, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
+Plain = Annotated[float, AfterValidator(lambda value: value + 0.0)]  # -0.0 as 0.0: a text leaves out what is usual
+Metres = Annotated[Plain, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
 KINDS = {
     "waypoint": FLY, "land": LAND, "spiral": SPIRAL, "takeoff": TAKE_OFF_ITEM, "loiter": LOITER_ITEM,
     "return": RETURN_ITEM,
@@ -45,8 +46,8 @@ class Item(_Table):
     north_m: Metres = 0.0
     east_m: Metres = 0.0
     height_m: Metres = 0.0
-    yaw_deg: float = 0.0
-    hold_s: Annotated[float, Field(ge=0, le=LONGEST_HOLD_S)] = 0.0
+    yaw_deg: Plain = 0.0
+    hold_s: Annotated[Plain, Field(ge=0, le=LONGEST_HOLD_S)] = 0.0
 
     def column(self) -> list[float]:
         """The navigator's form: north, east, down, yaw, hold, kind."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ironbird.errors import MissionError
-from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.mission import Mission, load_mission, mission_table
 
 GOOD = """schema = 1
 title = "There and back"
@@ -121,3 +121,12 @@ def test_a_mission_is_given_three_times_its_way_and_its_holds() -> None:
 
     # 30 s, three times 5 + 10 + 10 m at 2 m/s, the hold, and three times 10 m of landing at half a metre a second
     assert mission.longest_s(2.0) == pytest.approx(30.0 + 3 * 25.0 / 2.0 + 7.0 + 3 * 10.0 / 0.5)
+
+
+def test_a_mission_reads_back_from_its_table_to_the_sign_of_zero() -> None:
+    item = {"kind": "waypoint", "north_m": -0.0, "east_m": 0.0, "height_m": 5.0, "yaw_deg": -0.0, "hold_s": -0.0}
+    mission = Mission.model_validate({"schema": 1, "item": [item]})
+
+    again = Mission.model_validate({"schema": 1, **mission_table(mission)})
+
+    assert again.model_dump_json() == mission.model_dump_json() and "-0.0" not in mission.model_dump_json()
