@@ -582,7 +582,16 @@ def _merged(suite: Source, source: Source, number: int) -> dict[str, Any]:
     for key in JOINED:
         if key in defaults and key in case:
             merged[key] = [*(defaults[key][i] for i in _kept(defaults, case, key)), *case[key]]
-    return merged
+    return {key: _without_minus_zero(value) for key, value in merged.items()}
+
+
+def _without_minus_zero(value: Any) -> Any:
+    """-0.0 as 0.0: the text of a flight leaves out what is usual, and it must read back as the same flight."""
+    if isinstance(value, dict):
+        return {key: _without_minus_zero(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_minus_zero(entry) for entry in value]
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _kept(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> list[int]:

@@ -297,6 +297,17 @@ def test_a_word_that_cannot_vary_is_no_reference(tmp_path: Path) -> None:
     assert problems(tmp_path, GOOD.replace("seeds = [1, 2]", 'tags = ["$b"]')) == []
 
 
+def test_minus_zero_is_zero_and_reads_back_as_the_same_flight(tmp_path: Path) -> None:
+    file, again = tmp_path / "case.toml", tmp_path / "again.toml"
+    file.write_text(GOOD.replace("speed_mps = 5.0", "speed_mps = -0.0"))
+    flight = load_suite(file).flights()[0]
+
+    again.write_text(flight.to_toml())
+
+    assert load_suite(again).flights()[0].digest() == flight.digest()
+    assert "-0.0" not in flight.to_toml()
+
+
 def test_loading_a_broken_file_raises_all_of_it(tmp_path: Path) -> None:
     file = tmp_path / "case.toml"
     file.write_text(GOOD.replace("body.mass", "body.mas").replace('"hover"', '"hovver"'))
