@@ -45,7 +45,7 @@ from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.surroundings import ordered_world
-from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options
+from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
 from ironbird.links.link_faults import with_links
 from ironbird.links.plan_file import parse_plan
 from ironbird.model.diagram import Diagram, as_column
@@ -98,7 +98,7 @@ def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple
 
 @functools.lru_cache(maxsize=64)
 def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...], stamp: Stamp) -> Outline:
-    inside = control not in outside_homes()
+    inside = control not in OUTSIDE
     if inside:
         loaded = load_vehicle(vehicle, control=control)
     else:
@@ -406,7 +406,7 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             found.append(_refused(case, ("vehicle",), error, cure))
             continue
         for control in _options(case.data.get("control", offered[0])):
-            if control in outside_homes():  # whether it can be had is seen when it flies
+            if control in OUTSIDE:  # whether it can be had is seen when it flies
                 if not _adds_parts(control) and not _has_link_faults(case):
                     names.append((vehicle, "external"))
                     continue
@@ -416,7 +416,7 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
                 except IronbirdError as error:
                     found.append(_refused(case, ("vehicle",), error, "choose another vehicle or control"))
             elif control not in offered:
-                known = [*(name for name in offered if name != "external"), *outside_homes()]
+                known = [*(name for name in offered if name != "external"), *OUTSIDE]
                 unknown = UnknownNameError("control system", control, known, f"vehicle '{vehicle}'")
                 found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(known)}"))
             else:
@@ -441,7 +441,7 @@ def _option_problems(case: Planned) -> list[Problem]:
     found = []
     for control in _options(case.data.get("control", "")):
         for key, value in case.data.get("options", {}).items():
-            if control in outside_homes():
+            if control in OUTSIDE:
                 try:
                     read_options(kind_of(control), {key: value})
                 except IronbirdError as error:

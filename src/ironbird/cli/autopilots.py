@@ -148,13 +148,13 @@ def sitl(
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
     from ironbird.flight.pose import start_settings
-    from ironbird.flight.systems import kind_of, outside_homes
+    from ironbird.flight.systems import OUTSIDE, kind_of
     from ironbird.links.autopilot_kind import AutopilotKind
     from ironbird.links.process import trust
     from ironbird.links.router.beside import routed
 
     with errors():
-        known = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+        known = [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
         if autopilot not in known:
             raise UnknownNameError("autopilot", autopilot, known)
         place, yaw = home_and_yaw(home)

@@ -125,10 +125,10 @@ def run(
 
 
 def _autopilots() -> list[str]:
-    from ironbird.flight.systems import kind_of, outside_homes
+    from ironbird.flight.systems import OUTSIDE, kind_of
     from ironbird.links.autopilot_kind import AutopilotKind
 
-    return [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+    return [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
 
 
 def under_autopilots(flights: Sequence[FlightCase]) -> bool:

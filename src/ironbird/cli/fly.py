@@ -188,13 +188,13 @@ def systems(as_json: JsonOption = False) -> None:
     """List the control systems that may fly an order, with the options of those outside."""
     import json
 
-    from ironbird.flight.systems import INSIDE, kind_of, outside_homes
+    from ironbird.flight.systems import INSIDE, OUTSIDE, kind_of
 
     with errors():
         data: list[dict[str, Any]] = [
             {"name": name, "title": title, "outside": False} for name, title in INSIDE.items()
         ]
-        for name in outside_homes():
+        for name in OUTSIDE:
             try:
                 kind = kind_of(name)
             except IronbirdError as error:  # the others are listed all the same

@@ -10,53 +10,41 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from ironbird.errors import LinkError, OrderError, UnknownNameError
-from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_file
+from ironbird.errors import OrderError, UnknownNameError
+from ironbird.files.registry import Registry
 from ironbird.links.system import Kind, Options
 
 INSIDE = {"reference": "reference autopilot", "truth": "on the true state"}  # name -> title
-OUTSIDE = {  # name -> module and object of its kind
-    "px4": "ironbird.links.px4.kind:PX4",
-    "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
-    "hardware": "ironbird.links.hardware.kind:HARDWARE",
-    "commanded": "ironbird.links.commanded.kind:COMMANDED",
-    "fmu": "ironbird.links.fmu.kind:FMU",
-    "fmu-plant": "ironbird.links.fmu.kind:FMU_PLANT",
-    "firmware": "ironbird.firmware.system:FIRMWARE",
-    "autopilot_image": "ironbird.firmware.autopilot:AUTOPILOT_IMAGE",
-    "chips": "ironbird.links.chips.kind:CHIPS",
-    "mixer": "ironbird.links.mixer.kind:MIXER",
-}
-GROUP = "ironbird.systems"
-VARIABLE = "IRONBIRD_SYSTEMS"
-
-
-def outside_homes() -> dict[str, str]:
-    """Every known control system outside and where its kind is: `module:OBJECT` or `file.py:OBJECT`."""
-    try:
-        named = named_homes(VARIABLE)
-    except NamedCodeError as error:
-        raise OrderError(str(error)) from None
-    return {**_installed(tuple(sys.path)), **named, **OUTSIDE}
-
-
-@functools.lru_cache(maxsize=4)
-def _installed(places: tuple[str, ...]) -> dict[str, str]:
-    """Those of installed packages: looking through all of them takes tens of milliseconds."""
-    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+OUTSIDE = Registry(
+    "systems",
+    {
+        "px4": "ironbird.links.px4.kind:PX4",
+        "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
+        "hardware": "ironbird.links.hardware.kind:HARDWARE",
+        "commanded": "ironbird.links.commanded.kind:COMMANDED",
+        "fmu": "ironbird.links.fmu.kind:FMU",
+        "fmu-plant": "ironbird.links.fmu.kind:FMU_PLANT",
+        "firmware": "ironbird.firmware.system:FIRMWARE",
+        "autopilot_image": "ironbird.firmware.autopilot:AUTOPILOT_IMAGE",
+        "chips": "ironbird.links.chips.kind:CHIPS",
+        "mixer": "ironbird.links.mixer.kind:MIXER",
+    },
+    Kind,
+    what="control system",
+    listed_by="ironbird systems",
+    error=OrderError,
+)
 
 
 def system_names() -> list[str]:
     """All control systems that an order may name."""
-    return [*INSIDE, *outside_homes()]
+    return [*INSIDE, *OUTSIDE]
 
 
 def is_outside(control: str) -> bool:
@@ -68,7 +56,7 @@ def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
     """Whether an order under this control system gives the same bytes again."""
     if not is_outside(control):
         return True
-    if control not in outside_homes():
+    if control not in OUTSIDE:
         return False
     kind = kind_of(control)
     return kind.repeats(read_options(kind, options), script)
@@ -76,28 +64,19 @@ def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
 
 def kind_of(control: str) -> Kind:
     """The kind of a control system outside."""
-    homes = outside_homes()
-    if control not in homes:
-        raise UnknownNameError("control system", control, [*INSIDE, *homes])
-    try:
-        kind = load_home(homes[control])
-    except NamedCodeError as error:
-        raise LinkError(f"control system at {error}; see {VARIABLE}") from error
-    if not isinstance(kind, Kind):
-        raise OrderError(f"control system '{control}': {homes[control]} is no Kind but a {type(kind).__name__}")
-    return kind
+    if control not in OUTSIDE:
+        raise UnknownNameError("control system", control, system_names())
+    return OUTSIDE.load(control)
 
 
 def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:
     """Files outside Ironbird that make a control system what it is, each with its hash: its kind, its programs."""
     if not is_outside(control):
         return {}
-    home = outside_homes().get(control, "").rpartition(":")[0]
     kind = kind_of(control)
     files = [Path(file) for file in kind.programs(read_options(kind, options))]
-    if home and not home.startswith("ironbird."):
-        source = source_file(f"{home}:")
-        files += [source] if source else []
+    if source := OUTSIDE.file_of(control):
+        files.append(source)
     return {str(file): _hash(file, file.stat().st_mtime_ns) for file in files if file.is_file()}
 
 
@@ -111,7 +90,7 @@ def title_of(control: str) -> str:
     """Its name on pages."""
     if control in INSIDE:
         return INSIDE[control]
-    return kind_of(control).title if control in outside_homes() else control
+    return kind_of(control).title if control in OUTSIDE else control
 
 
 def read_options(kind: Kind, given: Mapping[str, Any]) -> Options:

@@ -1,0 +1,93 @@
+"""Parts by name: those of Ironbird, of installed packages, and of the user.
+
+A family of parts (control systems, blocks, chips, vehicle kinds, faults, worlds, exporters, page sections) is one
+`Registry`: a table of names and homes (`module:OBJECT` or `file.py:OBJECT`). Installed packages add to it by entry
+points of the group `ironbird.FAMILY`, users by the variable `IRONBIRD_FAMILY` (`name=file.py:OBJECT,…`). Names of
+Ironbird's own parts cannot be taken by others. Files of vehicles and cases only name a part; they never tell where its
+code is, so that reading a foreign file runs nothing that the user has not chosen.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_file
+
+Part = TypeVar("Part")
+
+
+@functools.lru_cache(maxsize=64)
+def _installed(group: str, places: tuple[str, ...]) -> dict[str, str]:
+    """Names and homes that installed packages add: looking through all of them takes tens of milliseconds."""
+    return {entry.name: entry.value for entry in entry_points(group=group)}
+
+
+class Registry(Mapping[str, str], Generic[Part]):
+    """Homes of the parts of one family by name, in the order: Ironbird's own, the user's, those of packages."""
+
+    def __init__(
+        self,
+        family: str,
+        own: Mapping[str, str],
+        kind: Callable[..., Part],
+        *,
+        what: str,
+        listed_by: str = "",
+        error: type[IronbirdError] = IronbirdError,
+    ) -> None:
+        """`kind`: type of the parts, or base class where the parts are classes; `what`: a part in words."""
+        self.group = f"ironbird.{family}"
+        self.variable = f"IRONBIRD_{family.upper()}"
+        self._kind: Any = kind
+        self._own, self._what, self._listed_by, self._error = dict(own), what, listed_by, error
+
+    def homes(self) -> dict[str, str]:
+        """Every part that can be named, and its home."""
+        return {**_installed(self.group, tuple(sys.path)), **self._named(), **self._own}
+
+    def _named(self) -> dict[str, str]:
+        try:
+            return named_homes(self.variable)
+        except NamedCodeError as error:
+            raise self._error(str(error)) from None
+
+    def __getitem__(self, name: str) -> str:
+        """The home of a part; Ironbird's own are found without a look at the installed packages."""
+        return self._own[name] if name in self._own else self.homes()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self.homes()
+
+    def __iter__(self) -> Iterator[str]:
+        homes = self.homes()
+        return iter([*self._own, *(name for name in homes if name not in self._own)])
+
+    def __len__(self) -> int:
+        return len(self.homes())
+
+    def load(self, name: str) -> Part:
+        """The part itself; its module is imported when it is first asked for."""
+        try:
+            home = self[name]
+        except KeyError:
+            raise UnknownNameError(self._what, name, list(self), listed_by=self._listed_by) from None
+        try:
+            part: Part = load_home(home)
+        except NamedCodeError as error:
+            raise self._error(f"{self._what} '{name}' at {error}; see {self.variable}") from error
+        fits = issubclass(part, self._kind) if isinstance(part, type) else isinstance(part, self._kind)
+        if not fits:
+            raise self._error(f"{self._what} '{name}': {home} is no {self._kind.__name__} but a {type(part).__name__}")
+        return part
+
+    def file_of(self, name: str) -> Path | None:
+        """The file of a part that is not Ironbird's own, once it is loaded: part of what defines a flight."""
+        if name in self._own or name not in self:
+            return None
+        return source_file(self[name])
