@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ironbird.chips.catalog import CHIPS, chip_class
-from ironbird.links.chips.agreement import compare
+from ironbird.boards.agreement import compare
+from ironbird.boards.chips.catalog import CHIPS, chip_class
 
 
 def main() -> None:

@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.chips.board import load_board
-from ironbird.chips.catalog import chip_class
-from ironbird.chips.page import explain
-from ironbird.chips.trace import Transaction, read_trace
+from ironbird.boards.board import load_board
+from ironbird.boards.chips.catalog import chip_class
+from ironbird.boards.chips.page import explain
+from ironbird.boards.chips.trace import Transaction, read_trace
 from ironbird.flight.flight import Flight, fly
 
 BOARD = load_board("pilotpi")

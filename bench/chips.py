@@ -17,10 +17,10 @@ import json
 import time
 from collections.abc import Callable
 
-from ironbird.chips.catalog import CHIPS, chip_class, make_chip
-from ironbird.chips.chip import RegisterChip
-from ironbird.links.chips.agreement import compare
-from ironbird.links.chips.native import NativeChip, NativeSpiPins
+from ironbird.boards.agreement import compare
+from ironbird.boards.chips.catalog import CHIPS, chip_class, make_chip
+from ironbird.boards.chips.chip import RegisterChip
+from ironbird.boards.native_chips import NativeChip, NativeSpiPins
 
 BURST = b"\xbb" + bytes(14)
 SETUP = ((0x6B, 0x01), (0x1A, 0x47), (0x1D, 0x08), (0x23, 0x78), (0x6A, 0x50))  # 8 kHz into the FIFO, as PX4 does it

@@ -11,11 +11,11 @@ import os
 import sys
 import time
 
-from ironbird.firmware.autopilot import VARIABLE
-from ironbird.firmware.device import load_mcu_board
-from ironbird.firmware.elf import read_image
-from ironbird.firmware.machine import Machine
+from ironbird.boards.firmware.device import load_mcu_board
+from ironbird.boards.firmware.elf import read_image
+from ironbird.boards.firmware.machine import Machine
 from ironbird.flight.flight import Flight, fly
+from ironbird.systems.autopilot_image.kind import VARIABLE
 
 VEHICLE = "tiltrotor_provant"
 

@@ -58,15 +58,15 @@ import numpy as np
 import pyarrow.parquet as parquet
 from scipy import stats
 
+from ironbird.autopilots.standin.px4 import Px4Side
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission
-from ironbird.links.hardware.cable import Cable, SerialCable
-from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
-from ironbird.links.mavlink import codec, dialect
-from ironbird.links.process import free_udp_port
-from ironbird.links.realtime import WallClock
-from ironbird.links.standin.autopilot import ReferenceAutopilot
-from ironbird.links.standin.px4 import Px4Side
+from ironbird.host.process import free_udp_port
+from ironbird.host.realtime import WallClock
+from ironbird.protocols.mavlink import codec, dialect
+from ironbird.rig.reference_autopilot import ReferenceAutopilot
+from ironbird.systems.hardware.link import HardwareLink, with_sensor_rate
+from ironbird.transport.cable import Cable, SerialCable
 from ironbird.vehicles.load import load_vehicle
 
 HOVER_FROM_S = 15.0
@@ -200,7 +200,7 @@ def over_the_line(
         return started[-1]
 
     try:
-        line = start(sys.executable, "-m", "ironbird.links.hardware.serial_wire", str(options.baud))
+        line = start(sys.executable, "-m", "ironbird.transport.serial_wire", str(options.baud))
         assert line.stdin is not None and line.stdout is not None
         near, far = line.stdout.readline().split()
         board = start(*ironbird, "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))

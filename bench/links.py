@@ -28,14 +28,14 @@ from typing import Any
 
 from pymavlink.dialects.v20 import common
 
-from ironbird.links.mavlink.codec import Packer, Parser
-from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, LOCAL_POSITION_NED
-from ironbird.links.px4.airframes import airframe_of
-from ironbird.links.px4.link import Px4
-from ironbird.links.px4.messages import Messages, Outputs, Wire
-from ironbird.links.px4.process import Px4Process, find_px4, free_instance
-from ironbird.links.rig import make_rig
-from ironbird.links.virtual_time.run import become, owner_of_programs
+from ironbird.autopilots.px4.airframes import airframe_of
+from ironbird.autopilots.px4.messages import Messages, Outputs, Wire
+from ironbird.autopilots.px4.process import Px4Process, find_px4, free_instance
+from ironbird.host.virtual_time.run import become, owner_of_programs
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, LOCAL_POSITION_NED
+from ironbird.rig.rig import make_rig
+from ironbird.systems.px4.link import Px4
 
 EXCHANGES = 2000
 SENSOR = (123456, *[0.5] * 13, 0x1FFF, 1)

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.links.ardupilot.link import RATE_HZ, ArduPilot
-from ironbird.links.ardupilot.process import ArduPilotProcess
-from ironbird.links.rig import Rig, make_rig
+from ironbird.autopilots.ardupilot.process import ArduPilotProcess
+from ironbird.rig.rig import Rig, make_rig
+from ironbird.systems.ardupilot.link import RATE_HZ, ArduPilot
 
 WARM_UP_S = 10.0  # of simulation time: ArduPilot is up and its estimator runs
 

@@ -19,13 +19,13 @@ import statistics
 import time
 from collections.abc import Callable
 
-from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.ardupilot.process import ArduPilotProcess
-from ironbird.links.ground.pilot import Pilot
-from ironbird.links.px4.link import Px4
-from ironbird.links.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
-from ironbird.links.rig import make_rig
-from ironbird.links.system import ControlSystem
+from ironbird.autopilots.ardupilot.process import ArduPilotProcess
+from ironbird.autopilots.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
+from ironbird.ground.pilot import Pilot
+from ironbird.rig.rig import make_rig
+from ironbird.rig.system import ControlSystem
+from ironbird.systems.ardupilot.link import ArduPilot
+from ironbird.systems.px4.link import Px4
 from links import ONE_OF_EACH, sih_measured, used_s
 from links_ardupilot import WARM_UP_S, Still
 

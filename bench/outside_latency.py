@@ -20,11 +20,11 @@ from multiprocessing.connection import Connection
 
 from pymavlink import mavutil
 
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.mavlink_server.connections import UdpEndpoint
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.rig import make_rig
+from ironbird.rig.rig import make_rig
 from ironbird.runtime.clock import Pace
+from ironbird.systems.commanded.kind import CommandedSystem
+from ironbird.systems.commanded.mavlink.connections import UdpEndpoint
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
 from ironbird.vehicles.load import load_vehicle
 
 TICKS = 4

@@ -22,7 +22,7 @@ import numpy as np
 
 from ironbird.compiler.compiled import compile_model
 from ironbird.flight.mission import load_mission
-from ironbird.links.realtime import Toll, on_time, stolen_s
+from ironbird.host.realtime import Toll, on_time, stolen_s
 from ironbird.runtime.state import start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles.load import load_vehicle

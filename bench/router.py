@@ -24,12 +24,12 @@ from multiprocessing.connection import Connection as Pipe
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from ironbird.links.hardware.cable import make_room
-from ironbird.links.mavlink.codec import Packer
-from ironbird.links.mavlink.dialect import ATTITUDE, HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR, Message
-from ironbird.links.router.cables import parse_cable
-from ironbird.links.router.frames import FrameReader
-from ironbird.links.router.router import Connection, Router, Rule, Traffic
+from ironbird.protocols.mavlink.codec import Packer
+from ironbird.protocols.mavlink.dialect import ATTITUDE, HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR, Message
+from ironbird.transport.cable import make_room
+from ironbird.transport.frames import FrameReader
+from ironbird.transport.router.cables import parse_cable
+from ironbird.transport.router.router import Connection, Router, Rule, Traffic
 
 LINKS = 10
 LINK_HZ = 1000.0

@@ -13,8 +13,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import ironbird as ib
-from ironbird.chips.board import load_board
-from ironbird.links.chips.native_board import NativeBoard
+from ironbird.boards.board import load_board
+from ironbird.boards.native_board import NativeBoard
 from ironbird.report.flight.page import write_flight_page
 
 PAGE = Path("out") / "chip_level_fig10_on_the_wire.html"

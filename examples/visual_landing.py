@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 import ironbird as ib
-from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.front import ProgramFront, lasting, until
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.commanded.target import Target
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.commander.target import Target
 from ironbird.rotations import matrix
+from ironbird.systems.commanded.front import ProgramFront, lasting, until
+from ironbird.systems.commanded.kind import CommandedSystem
 from ironbird.world.marker import find_markers
 from ironbird.world.model import Material, Pad, Plane, World
 from ironbird.world.png import write_png

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from ironbird.links.mavlink import dialect
-from ironbird.links.mavlink.codec import Packer
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Packer
 
 
 @functools.cache

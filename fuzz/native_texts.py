@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ironbird.chips.catalog import CHIPS, chip_class
-from ironbird.chips.chip import POWERED_NS
-from ironbird.compiler.native_text import CLOCK
-from ironbird.firmware import machine
-from ironbird.firmware.device import load_device
-from ironbird.links.chips.native import chips_text
-from ironbird.links.mavlink.dialect import CRC_EXTRA
-from ironbird.links.native_text import FOLDER as LINKS
+from ironbird.autopilots.px4 import messages as px4
+from ironbird.boards.chips.catalog import CHIPS, chip_class
+from ironbird.boards.chips.chip import POWERED_NS
+from ironbird.boards.firmware import machine
+from ironbird.boards.firmware.device import load_device
+from ironbird.boards.native_chips import chips_text
+from ironbird.protocols.mavlink import codec
+from ironbird.protocols.mavlink.dialect import CRC_EXTRA
+from ironbird.systems.ardupilot import link as ardupilot
+from ironbird.systems.hardware import board
 
 FOLDER = Path(__file__).parent / "native"
 
@@ -46,16 +48,16 @@ def _chips() -> str:
 
 
 def _mavlink() -> list[str]:
-    return [_texts(LINKS / "ib_mavlink.c") + _known()]
+    return [_texts(codec.TEXT) + _known()]
 
 
 def _px4() -> list[str]:
-    return [_texts(CLOCK, LINKS / "ib_mavlink.c", LINKS / "ib_px4.c") + _known()]
+    return [_texts(*px4.TEXTS) + _known()]
 
 
 def _cable() -> list[str]:
     """The exchange, and beside it what it is handed: another text, because names of the two meet."""
-    return [_texts(LINKS / "ib_board.c"), _px4()[0] + (FOLDER / "board_functions.h").read_text()]
+    return [_texts(board.TEXT), _px4()[0] + (FOLDER / "board_functions.h").read_text()]
 
 
 def _firmware() -> list[str]:
@@ -78,7 +80,7 @@ TEXTS: dict[str, Callable[[], list[str]]] = {
     "mavlink": _mavlink,
     "px4_stream": _px4,
     "board_cable": _cable,
-    "state_text": lambda: [_texts(LINKS / "ib_ardupilot.c")],
+    "state_text": lambda: [_texts(ardupilot.TEXT)],
     "chip_bus": lambda: [_chips()],
     "chip_board": lambda: [_chips()],
     "provant_frame": _firmware,

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ironbird.links.system import ControlSystem
+    from ironbird.rig.system import ControlSystem
 
 QUICK = [
     "kernel:rover_differential:1,9",
@@ -64,9 +64,9 @@ JUDGING = [  # native code that reads logs: hashes, columns, score, margins
 # Native code that others load, or that only tests drive from end to end
 TESTS = [
     *JUDGING,
-    "tests:unit/links/virtual_time/test_virtual_time.py",
-    "tests:unit/links/chips/test_served.py",
-    "tests:unit/links/hardware",
+    "tests:unit/host/virtual_time/test_virtual_time.py",
+    "tests:unit/boards/test_served.py",
+    "tests:unit/rig/hardware",
     "tests:unit/firmware/test_machine.py",
 ]
 STREAM = 200_000  # bytes of noise with frames among them
@@ -120,7 +120,7 @@ def kernel(vehicle: str, lanes: list[int]) -> str:
 
 def codec() -> str:
     """Frames packed, and found in a stream of noise, broken frames and whole ones that is cut anywhere."""
-    from ironbird.links.mavlink import codec, dialect
+    from ironbird.protocols.mavlink import codec, dialect
 
     source = random.Random(12)
     messages = [value for value in vars(dialect).values() if isinstance(value, dialect.Message)]
@@ -170,7 +170,7 @@ def free_instance(kind: int, first: int, step: int) -> int:
 
 def px4() -> str:
     """PX4's link against the stand-in: HIL_SENSOR staged, frames sealed, answers taken."""
-    from ironbird.links.px4.link import Px4
+    from ironbird.systems.px4.link import Px4
 
     number = free_instance(socket.SOCK_STREAM, 4560, 1)
     options = ("--px4-protocol", "--vehicle", "quad_f450", "--port", str(4560 + number))
@@ -179,7 +179,7 @@ def px4() -> str:
 
 def ardupilot() -> str:
     """ArduPilot's link against the stand-in: the state as text."""
-    from ironbird.links.ardupilot.link import ArduPilot
+    from ironbird.systems.ardupilot.link import ArduPilot
 
     number = free_instance(socket.SOCK_DGRAM, 9002, 10)
     options = ("--ardupilot-protocol", "--port", str(9002 + 10 * number), "--arm-after", "0.2")
@@ -187,7 +187,7 @@ def ardupilot() -> str:
 
 
 def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
-    from ironbird.links.rig import make_rig
+    from ironbird.rig.rig import make_rig
 
     rig = make_rig("quad_f450", until_s=LINK_S, seed=1)  # compiled before it is waited for
     with standin(*options):
@@ -244,9 +244,9 @@ def reference(vehicle: str) -> str:
 
 def chips() -> str:
     """Chips and buses of every board in C: requests of any bytes, on whole wires and on broken ones, beside twins."""
-    from ironbird.chips.board import board_ids, load_board
-    from ironbird.chips.catalog import chip_class
-    from ironbird.links.chips.native_board import NativeBoard
+    from ironbird.boards.board import board_ids, load_board
+    from ironbird.boards.chips.catalog import chip_class
+    from ironbird.boards.native_board import NativeBoard
 
     digest, source = hashlib.sha256(), random.Random(5)
     for name in board_ids():

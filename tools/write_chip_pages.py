@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironbird.chips.catalog import CHIPS, chip_class
-from ironbird.chips.page import index, page
+from ironbird.boards.chips.catalog import CHIPS, chip_class
+from ironbird.boards.chips.page import index, page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "chips"
 

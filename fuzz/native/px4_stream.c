@@ -2,7 +2,7 @@
  *
  * It takes the same frames as a single look at the whole stream, and the last answer is what it keeps. */
 #define ASKED_US 8000
-#define ROOM 8192 /* as RECEIVED of links/px4/messages.py */
+#define ROOM 8192 /* as RECEIVED of autopilots/px4/messages.py */
 
 static const uint8_t *said, *end_of_said;
 static uint32_t draw;

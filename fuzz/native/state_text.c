@@ -1,4 +1,4 @@
-/* The state as text for ArduPilot from numbers of any kind: it fits the room that links/ardupilot/link.py makes, each
+/* The state as text for ArduPilot from numbers of any kind: it fits the room that systems/ardupilot/link.py makes, each
  * value is a decimal number, and its reader finds all of them. */
 #define NUMBERS 24
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fuzz.target import Refused, attempt
-from ironbird.chips.board import board_of, parse_board
-from ironbird.chips.catalog import CHIPS
+from ironbird.boards.board import board_of, parse_board
+from ironbird.boards.chips.catalog import CHIPS
 
 WORDS = (
     "schema = 1\n", "[[device]]\n", "name = ", "chip = ", *list(CHIPS)[:8], "bus = ", "spi1", "i2c2", "uart3", "axes = ", "+x",

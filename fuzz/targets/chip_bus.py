@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ironbird.chips.bus import I2cBus
-from ironbird.chips.catalog import CHIPS, chip_class, make_chip
-from ironbird.links.chips.native import NativeChip, NativeI2cPins, NativeSpiPins
+from ironbird.boards.chips.bus import I2cBus
+from ironbird.boards.chips.catalog import CHIPS, chip_class, make_chip
+from ironbird.boards.native_chips import NativeChip, NativeI2cPins, NativeSpiPins
 
 WORDS = (b"\x6b\x01", b"\x6a\x54", b"\xf2\0\0", b"\xf4" + bytes(24), b"\xb5\x62\x06\x01\x03\0\x01\x07\x01\x13\x51",
          b"\xb5\x62\x06\0\x14\0", b"$PUBX,41,1,0023,0001,230400,0*1E\r\n", b"\x0a\x01", b"\x48", b"\xfe\x79")  # fmt: skip

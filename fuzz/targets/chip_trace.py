@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.chips.catalog import chip_class
-from ironbird.chips.page import explain
-from ironbird.chips.trace import read_trace
-from ironbird.chips.vcd import vcd
+from ironbird.boards.chips.catalog import chip_class
+from ironbird.boards.chips.page import explain
+from ironbird.boards.chips.trace import read_trace
+from ironbird.boards.chips.vcd import vcd
 
 WORDS = ("    0.000 ms  SPI f5 00 (2)  -> 98\n", " ms  I2C 0x0e W[00] R1[10]\n", "UART gps TX[b5 62] RX[]", "NACK", "..", "(241)")  # fmt: skip
 MOST = 2048

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.links.client.orders import HEADER, read_orders
+from ironbird.protocols.orders import HEADER, read_orders
 
 WORDS = ("0 arm {}\n", '1000000 goto {"north_m": 1.0}\n', "takeoff", "land", " ", "{}", "[]", "null", "-1 ", "9" * 30)
 MOST = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzz.files import refilled
 from fuzz.target import Refused, attempt
 from fuzz.targets.ulog import HOME, look
-from ironbird.links.autopilot_log import ARDUPILOT_RECORDS, read_autopilot_log
+from ironbird.protocols.autopilot_log import ARDUPILOT_RECORDS, read_autopilot_log
 
 WORDS = (
     b"\xa3\x95",

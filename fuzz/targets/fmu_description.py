@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt
-from ironbird.links.fmu.kind import Description, describe
+from ironbird.systems.fmu.kind import Description, describe
 
 WORDS = (
     '<?xml version="1.0"?>', "<fmiModelDescription ", 'fmiVersion="2.0" ', 'fmiVersion="3.0" ', 'guid="g">', '<CoSimulation modelIdentifier="a"/>',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from fuzz.mavlink_seeds import frames
-from ironbird.links.mavlink.codec import Parser
+from ironbird.protocols.mavlink.codec import Parser
 
 WORDS = (b"\xfd", b"\xfe", b"\xfd\x09\x00\x00", b"\x01\x01", b"\x00\x00\x00", *frames())
 MOST = 1024

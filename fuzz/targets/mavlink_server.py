@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from fuzz.mavlink_seeds import frames
 from fuzz.payload import Payloads
 from fuzz.target import CORPUS
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.mavlink import dialect
-from ironbird.links.mavlink.codec import Packer, Parser
-from ironbird.links.mavlink.dialect import BOARD_EXTRAS, CRC_EXTRA
-from ironbird.links.mavlink_server.connections import Channel
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.rflysim.mavlink import CopterSimMavlink
-from ironbird.links.rflysim.ports import LOOPBACK, Ports
-from ironbird.links.rig import make_rig
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.dialect import BOARD_EXTRAS, CRC_EXTRA
+from ironbird.rflysim.mavlink import CopterSimMavlink
+from ironbird.rflysim.ports import LOOPBACK, Ports
+from ironbird.rig.rig import make_rig
+from ironbird.systems.commanded.kind import CommandedSystem
+from ironbird.systems.commanded.mavlink.connections import Channel
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
 from ironbird.vehicles.load import load_vehicle
 
 WORDS = (

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fuzz.target import Refused, attempt, file_of
-from ironbird.firmware.device import Board, load_mcu_board
+from ironbird.boards.firmware.device import Board, load_mcu_board
 
 WORDS = (
     "schema = 1\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.links.ardupilot.parm_file import parse_parm, write_parm
+from ironbird.protocols.parm_file import parse_parm, write_parm
 
 WORDS = ("SIM_RATE_HZ", " 1", ",", "=", "#", "\t", "\n", "FRAME_CLASS 1\n", "1e38", "nan", "inf", "1e-9", "-0")
 MOST = 500

@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.links.plan_file import Plan, parse_plan, plan_of
+from ironbird.protocols.plan_file import Plan, parse_plan, plan_of
 
 WORDS = (
     '"fileType": "Plan"', '"mission": {', '"items": [', '"type": "SimpleItem"', '"type": "ComplexItem"', '"command": 16',

@@ -6,9 +6,9 @@ import socket
 import struct
 
 from fuzz.mavlink_seeds import answer, frames
-from ironbird.links.mavlink import dialect
-from ironbird.links.mavlink.codec import Parser
-from ironbird.links.px4.messages import Wire
+from ironbird.autopilots.px4.messages import Wire
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Parser
 
 WORDS = (b"\xfd", b"\xfe", b"\x5d\x00\x00", answer(4000, 0.5), answer(8000), *frames()[:12])
 MOST = 2048

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzz.target import Refused, attempt, file_of
-from ironbird.links.router import cables
-from ironbird.links.router.route_file import Route, read_route, route_in
+from ironbird.transport.router import cables
+from ironbird.transport.router.route_file import Route, read_route, route_in
 
 WORDS = (
     "[connection.a]\n", "[[rule]]\n", "at = ", "udpin:14550", "udpout:127.0.0.1:14550", "tcp:1.2.3.4:5", "tcpin:5760", "pty", "file:a",

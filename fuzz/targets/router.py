@@ -6,8 +6,8 @@ import contextlib
 
 from fuzz.mavlink_seeds import frames as known_frames
 from ironbird.errors import IronbirdError
-from ironbird.links.router.frames import FrameReader, values_of
-from ironbird.links.router.route_file import route_of
+from ironbird.transport.frames import FrameReader, values_of
+from ironbird.transport.router.route_file import route_of
 
 WORDS = (*known_frames(), b"a=udpin:14550", b"a>b:HEARTBEAT@10", b"pty", b"serial:", b"file:")
 MOST = 2000

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fuzz.target import attempt
-from ironbird.links.ardupilot.channels import SCALES
-from ironbird.links.ardupilot.link import HEAD, PACKETS, ArduPilot
+from ironbird.autopilots.ardupilot.channels import SCALES
+from ironbird.systems.ardupilot.link import HEAD, PACKETS, ArduPilot
 
 SHORT = HEAD.pack(18458, 400, 1) + PACKETS[18458].pack(*[1500] * 16)
 LONG = HEAD.pack(29569, 1000, 2) + PACKETS[29569].pack(*[1100] * 32)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt, file_of, text_of
-from ironbird.links.sticks.layout import load_layout
-from ironbird.links.sticks.stick_file import parse_sticks
+from ironbird.systems.commanded.sticks.layout import load_layout
+from ironbird.systems.commanded.sticks.stick_file import parse_sticks
 
 WORDS = (
     "time_s,roll,pitch,throttle,yaw,buttons\n", "0.0,0.0,0.0,0.5,0.0,0\n", "1e9,", "nan,", "-1,", '"', "\r\n", "[axes]\n", "roll = ", "throttle = ",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.files import refilled
 from fuzz.target import Refused, attempt
-from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
+from ironbird.protocols.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.vehicles.spec import Home
 
 WORDS = (

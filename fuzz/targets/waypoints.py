@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.target import Refused, attempt, text_of
 from fuzz.targets.plan import look
-from ironbird.links.plan_file import parse_plan
+from ironbird.protocols.plan_file import parse_plan
 
 WORDS = ("QGC WPL 110\n", "0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n", "\t", "\n", "22", "1e999", "nan", "-180", "3")
 MOST = 1000

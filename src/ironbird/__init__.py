@@ -41,21 +41,21 @@ if TYPE_CHECKING:
     from ironbird.flight.order import Order, Requirement, Weather, load_order, make_order, parse_order
     from ironbird.flight.systems import system_names
     from ironbird.flight.witness import Witness
-    from ironbird.links.client.faces import AsyncRemoteVehicle, RemoteVehicle, aconnect, connect
-    from ironbird.links.client.rehearse import rehearsal
-    from ironbird.links.client.telemetry import Telemetry
-    from ironbird.links.rig import Rig
-    from ironbird.links.system import ControlSystem, FunctionSystem, Kind, Options, Seat, Task
+    from ironbird.ground.client.faces import AsyncRemoteVehicle, RemoteVehicle, aconnect, connect
+    from ironbird.ground.client.telemetry import Telemetry
     from ironbird.model.block import Block, Rates, Values, View
     from ironbird.model.diagram import Diagram
     from ironbird.model.signal import Clock, In, Noise, Out, Param, State
     from ironbird.report.folder import write_flight_folder
+    from ironbird.rig.rig import Rig
+    from ironbird.rig.system import ControlSystem, FunctionSystem, Kind, Options, Seat, Task
     from ironbird.runtime.episodes import Episodes
     from ironbird.runtime.events import ParamEvent
     from ironbird.runtime.record import Log
     from ironbird.runtime.state import RunState, restore, start
     from ironbird.runtime.step import advance, run
     from ironbird.runtime.tuning import Tuning
+    from ironbird.systems.commanded.rehearse import rehearsal
     from ironbird.vehicles.load import Vehicle, load_vehicle, vehicle_ids
     from ironbird.vehicles.spec import Home
 
@@ -155,11 +155,11 @@ _HOMES = {  # module -> its public names
     "flight.order": "Order Requirement Weather load_order make_order parse_order",
     "flight.systems": "system_names",
     "flight.witness": "Witness",
-    "links.client.faces": "AsyncRemoteVehicle RemoteVehicle aconnect connect",
-    "links.client.rehearse": "rehearsal",
-    "links.client.telemetry": "Telemetry",
-    "links.rig": "Rig",
-    "links.system": "ControlSystem FunctionSystem Kind Options Seat Task",
+    "ground.client.faces": "AsyncRemoteVehicle RemoteVehicle aconnect connect",
+    "systems.commanded.rehearse": "rehearsal",
+    "ground.client.telemetry": "Telemetry",
+    "rig.rig": "Rig",
+    "rig.system": "ControlSystem FunctionSystem Kind Options Seat Task",
     "model.block": "Block Rates Values View",
     "model.diagram": "Diagram",
     "model.signal": "Clock In Noise Out Param State",

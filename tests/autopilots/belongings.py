@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from ironbird.links.px4.process import LOCKS, open_port
+from ironbird.autopilots.px4.process import LOCKS, open_port
 
 MARK = "IRONBIRD_TEST"  # in the environment of all processes of a test
 IRONBIRD = Path(sys.executable).parent / "ironbird"

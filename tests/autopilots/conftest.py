@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from belongings import MARK, Belongings
 
+from ironbird.autopilots.ardupilot.process import find_program
+from ironbird.autopilots.px4.process import find_px4
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot.process import find_program
-from ironbird.links.px4.process import find_px4
 
 
 @pytest.fixture(params=["px4", "ardupilot"])

@@ -13,29 +13,29 @@ import numpy as np
 import pytest
 from pymavlink import DFReader
 
+from ironbird.autopilots.ardupilot.channels import wire
+from ironbird.autopilots.ardupilot.process import ArduPilotProcess, find_program
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight import flight as flights
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import inject
-from ironbird.links.ardupilot.channels import wire
-from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.ardupilot.process import ArduPilotProcess, find_program
-from ironbird.links.ground.pilot import Pilot
-from ironbird.links.mavlink.numbers import (
+from ironbird.ground.pilot import Pilot
+from ironbird.model.signal import Number
+from ironbird.protocols.mavlink.numbers import (
     NAV_LAND,
     NAV_RETURN_TO_LAUNCH,
     NAV_TAKEOFF,
     NAV_VTOL_TAKEOFF,
     NAV_WAYPOINT,
 )
-from ironbird.links.plan_file import PlanItem, VehicleClass
-from ironbird.links.rig import attach
-from ironbird.links.system import AutopilotEvent
-from ironbird.model.signal import Number
+from ironbird.protocols.plan_file import PlanItem, VehicleClass
+from ironbird.rig.rig import attach
+from ironbird.rig.system import AutopilotEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop, start
+from ironbird.systems.ardupilot.link import ArduPilot
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from ironbird.boards.firmware.device import load_mcu_board
+from ironbird.boards.firmware.elf import Image, read_image
+from ironbird.boards.firmware.machine import Machine
 from ironbird.errors import LinkError
-from ironbird.firmware.autopilot import VARIABLE, find_image
-from ironbird.firmware.device import load_mcu_board
-from ironbird.firmware.elf import Image, read_image
-from ironbird.firmware.machine import Machine
 from ironbird.flight.flight import Flight, fly
+from ironbird.systems.autopilot_image.kind import VARIABLE, find_image
 from ironbird.vehicles.places import BODY
 
 pytestmark = pytest.mark.autopilot

@@ -11,8 +11,8 @@ from ironbird.app.live_flight import LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.flight.flight import fly
 from ironbird.flight.order import load_order
-from ironbird.links.client.attended import DONE, REFUSED, Attended
-from ironbird.links.client.orders import read_orders
+from ironbird.ground.client.attended import DONE, REFUSED, Attended
+from ironbird.protocols.orders import read_orders
 
 PATIENCE_S = 600.0
 TUNED = {"px4": ("MPC_XY_VEL_MAX", 6.0), "ardupilot": ("ATC_ANG_RLL_P", 5.0)}

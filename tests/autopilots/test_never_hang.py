@@ -19,16 +19,16 @@ from pathlib import Path
 import pytest
 from belongings import Belongings, wait_for
 
+from ironbird.autopilots.ardupilot.process import ArduPilotProcess
+from ironbird.autopilots.px4 import process as px4_process
+from ironbird.autopilots.px4.process import PILOT_PORT, Px4Process, free_instance
 from ironbird.flight.flight import Flight, fly
-from ironbird.links import peers
-from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.ardupilot.process import ArduPilotProcess
-from ironbird.links.ground.pilot import Pilot
-from ironbird.links.process import REST_S
-from ironbird.links.px4 import process as px4_process
-from ironbird.links.px4.link import Px4
-from ironbird.links.px4.process import PILOT_PORT, Px4Process, free_instance
-from ironbird.links.rig import Rig, make_rig
+from ironbird.ground.pilot import Pilot
+from ironbird.host.process import REST_S
+from ironbird.rig.rig import Rig, make_rig
+from ironbird.systems.ardupilot.link import ArduPilot
+from ironbird.systems.px4.link import Px4
+from ironbird.transport import peers
 
 pytestmark = pytest.mark.autopilot
 PATIENCE_S = 4.0

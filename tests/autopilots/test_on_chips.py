@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.ardupilot import on_chips as ardupilot
-from ironbird.links.px4 import on_chips as px4
+from ironbird.systems.ardupilot import on_chips as ardupilot
+from ironbird.systems.px4 import on_chips as px4
 
 VARIABLES = {"px4": px4.variable_of("pilotpi"), "ardupilot": ardupilot.variable_of("pilotpi")}
 pytestmark = pytest.mark.autopilot

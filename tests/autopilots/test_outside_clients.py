@@ -22,9 +22,9 @@ import pytest
 from belongings import Belongings, wait_for
 
 import ironbird as ib
-from ironbird.links.geodesy import to_geodetic
-from ironbird.links.px4.process import find_px4
-from ironbird.links.px4.version import release_of
+from ironbird.autopilots.px4.process import find_px4
+from ironbird.autopilots.px4.version import release_of
+from ironbird.protocols.geodesy import to_geodetic
 from ironbird.vehicles.load import load_spec
 
 pytestmark = pytest.mark.autopilot

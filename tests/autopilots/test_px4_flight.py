@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.autopilots.px4.process import VARIABLE, free_instance, px4_runs
 from ironbird.flight import flight as flights
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import Weather, make_order
-from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [
     pytest.mark.autopilot,

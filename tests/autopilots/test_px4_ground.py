@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.autopilots.px4.process import VARIABLE, free_instance, px4_runs
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
-from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [
     pytest.mark.autopilot,

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from pyulog import ULog
 
+from ironbird.autopilots.px4.process import VARIABLE
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import make_order
-from ironbird.links.px4.process import VARIABLE
 
 pytestmark = [
     pytest.mark.autopilot,

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.autopilots.px4.airframes import airframe_of
+from ironbird.autopilots.px4.process import VARIABLE
 from ironbird.errors import LinkError
 from ironbird.flight import flight as flights
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import Weather, make_order
-from ironbird.links.px4.airframes import airframe_of
-from ironbird.links.px4.process import VARIABLE
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
 
 pytestmark = [

@@ -17,7 +17,7 @@ import pytest
 from belongings import wait_for
 from test_outside_clients import Proxy, package
 
-from ironbird.links.geodesy import to_geodetic
+from ironbird.protocols.geodesy import to_geodetic
 from ironbird.vehicles.load import load_spec
 
 pytestmark = pytest.mark.autopilot

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from ironbird.autopilots.px4.process import VARIABLE as PX4_VARIABLE
+from ironbird.autopilots.px4.process import find_px4
 from ironbird.compiler.cache import cache_folder
 from ironbird.errors import LinkError
-from ironbird.links.px4.process import VARIABLE as PX4_VARIABLE
-from ironbird.links.px4.process import find_px4
 
 pytestmark = pytest.mark.autopilot
 VARIABLE = "IRONBIRD_RFLYSIM_CLIENTS"

@@ -19,22 +19,22 @@ import pytest
 
 pytest.importorskip("unicorn")
 
+from ironbird.boards.firmware.device import load_mcu_board
+from ironbird.boards.firmware.gdb import GdbServer, talk
+from ironbird.boards.firmware.machine import Machine
 from ironbird.campaign.runner import run_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import LinkError
-from ironbird.firmware.build import compile_image
-from ironbird.firmware.device import load_mcu_board
-from ironbird.firmware.gdb import GdbServer, talk
-from ironbird.firmware.machine import Machine
-from ironbird.firmware.provant.bench import Bench, run_bench
-from ironbird.firmware.provant.cable import CableSystem, SerialPort
-from ironbird.firmware.provant.frames import BAUD, FrameReader, encode, pack
-from ironbird.firmware.provant.image import firmware_bytes, firmware_files, firmware_image
-from ironbird.firmware.provant.server import Server
-from ironbird.firmware.system import FIRMWARE, FirmwareOptions
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.rig import make_rig
+from ironbird.provant.bench import Bench, run_bench
+from ironbird.provant.build import compile_image
+from ironbird.provant.cable import CableSystem, SerialPort
+from ironbird.provant.frames import BAUD, FrameReader, encode, pack
+from ironbird.provant.image import firmware_bytes, firmware_files, firmware_image
+from ironbird.provant.kind import FIRMWARE, FirmwareOptions
+from ironbird.provant.server import Server
+from ironbird.rig.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
 VEHICLE = "tiltrotor_provant"
@@ -221,7 +221,7 @@ def test_server_lives_through_any_frames() -> None:
 
 
 def test_board_on_terminals_is_served_in_wall_time() -> None:
-    command = [sys.executable, "-m", "ironbird.firmware.provant.board_program", VEHICLE]
+    command = [sys.executable, "-m", "ironbird.provant.board_program", VEHICLE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as board:
         assert board.stdin is not None and board.stdout is not None
         try:

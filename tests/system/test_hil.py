@@ -28,7 +28,7 @@ def started(*command: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.slow
 def test_the_board_takes_off_over_a_serial_line(tmp_path: Path) -> None:
     """Twelve seconds of real time. Means and losses hold on a busy machine too; what is late there is told."""
-    with started(sys.executable, "-m", "ironbird.links.hardware.serial_wire", "921600") as line:
+    with started(sys.executable, "-m", "ironbird.transport.serial_wire", "921600") as line:
         assert line.stdout is not None and line.stdin is not None
         near, far = line.stdout.readline().split()
         with started(*IRONBIRD, "autopilot", "--serial", far, "--mission", "hover") as board:

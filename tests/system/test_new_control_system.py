@@ -26,7 +26,7 @@ from ironbird.cli.main import app
 from ironbird.errors import IronbirdError, OrderError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Order, load_order, make_order
-from ironbird.links.system import FunctionSystem
+from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles.load import load_vehicle
 
@@ -41,7 +41,7 @@ import sys
 
 from pydantic import Field
 
-from ironbird.links.system import ControlSystem, Kind, Options, Seat
+from ironbird.rig.system import ControlSystem, Kind, Options, Seat
 
 PATIENCE_S = 20.0
 PROGRAM = """

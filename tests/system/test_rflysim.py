@@ -16,9 +16,9 @@ from ironbird.cli.rflysim import grid_place
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.rflysim.front import RflySimFront
-from ironbird.links.rflysim.vehicle import Commandable
+from ironbird.rflysim.front import RflySimFront
+from ironbird.rflysim.vehicle import Commandable
+from ironbird.systems.commanded.kind import CommandedSystem
 
 Script = Iterator[None]
 SQUARE = ((5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (0.0, 0.0))

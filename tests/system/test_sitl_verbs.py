@@ -19,11 +19,11 @@ import pytest
 from autopilot_files import write_px4_log
 from typer.testing import CliRunner, Result
 
+from ironbird.autopilots.px4.process import SIMULATOR_PORT
 from ironbird.campaign.compare import compare, first_flight
 from ironbird.cli.main import app
 from ironbird.errors import CaseError, UnknownNameError
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.px4.process import SIMULATOR_PORT
 
 UNTIL_S = 6.0
 CASE = """
@@ -208,7 +208,7 @@ def test_without_a_heartbeat_our_ground_station_says_who_waited_for_whom(
     fake_px4: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The stand-in speaks to no ground station; its deadline is in simulation time."""
-    from ironbird.links.ground.pilot import Pilot
+    from ironbird.ground.pilot import Pilot
 
     whole = Pilot._wait
 

@@ -16,22 +16,22 @@ import pytest
 from hil_board import BoardCable, StillClock
 from typer.testing import CliRunner
 
+from ironbird.autopilots.standin import ardupilot as module
+from ironbird.autopilots.standin.ardupilot import ArduPilotSide, run_ardupilot
+from ironbird.autopilots.standin.board import run_px4_board
+from ironbird.autopilots.standin.px4 import Px4Side, run_px4
 from ironbird.blocks.sensors.barometer import altitude_of
 from ironbird.cli.main import app
 from ironbird.errors import LinkError
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
-from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.hardware.link import HardwareLink
-from ironbird.links.mavlink import codec, dialect
-from ironbird.links.px4.link import Px4
-from ironbird.links.rig import Rig, make_rig
-from ironbird.links.standin import ardupilot as module
-from ironbird.links.standin.ardupilot import ArduPilotSide, run_ardupilot
-from ironbird.links.standin.autopilot import ReferenceAutopilot
-from ironbird.links.standin.board import run_px4_board
-from ironbird.links.standin.px4 import Px4Side, run_px4
-from ironbird.links.system import ControlSystem
+from ironbird.protocols.mavlink import codec, dialect
+from ironbird.rig.reference_autopilot import ReferenceAutopilot
+from ironbird.rig.rig import Rig, make_rig
+from ironbird.rig.system import ControlSystem
+from ironbird.systems.ardupilot.link import ArduPilot
+from ironbird.systems.hardware.link import HardwareLink
+from ironbird.systems.px4.link import Px4
 from ironbird.vehicles.external import cut_control, cut_vehicle
 from ironbird.vehicles.load import load_vehicle
 

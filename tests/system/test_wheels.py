@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from ironbird.autopilots.ardupilot.channels import wire
+from ironbird.autopilots.px4.airframes import airframe_of
 from ironbird.blocks.controllers.mission_table import LANDING, MISSION, TAKE_OFF
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
@@ -17,8 +19,6 @@ from ironbird.errors import LinkError, VehicleError
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED
-from ironbird.links.ardupilot.channels import wire
-from ironbird.links.px4.airframes import airframe_of
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

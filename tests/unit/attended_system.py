@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ironbird.links.client.attended import Attended
-from ironbird.links.client.orders import is_orders
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.ground.wires import Port
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.mission_plan import plan_of
-from ironbird.links.system import Kind, Options, Seat, Task
+from ironbird.ground.client.attended import Attended
+from ironbird.ground.wires import Port
+from ironbird.protocols.orders import is_orders
+from ironbird.rig.mission_plan import plan_of
+from ironbird.rig.system import Kind, Options, Seat, Task
+from ironbird.systems.commanded.kind import CommandedSystem
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
 
 
 class ToldOptions(Options):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from ironbird.firmware.build import build_image
-from ironbird.firmware.device import Board, load_mcu_board
-from ironbird.firmware.elf import Image, parse_elf
+from ironbird.boards.firmware.device import Board, load_mcu_board
+from ironbird.boards.firmware.elf import Image, parse_elf
+from ironbird.provant.build import build_image
 
 IMAGES = Path(__file__).parent / "firmware" / "images"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ironbird.links.hardware.cable import Cable
-from ironbird.links.mavlink import dialect
-from ironbird.links.mavlink.codec import Packer, Parser
-from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS
-from ironbird.links.realtime import WallClock
+from ironbird.host.realtime import WallClock
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.dialect import HIL_ACTUATOR_CONTROLS
+from ironbird.transport.cable import Cable
 
 
 class StillClock(WallClock):

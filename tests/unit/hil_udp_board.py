@@ -11,8 +11,8 @@ import threading
 import tty
 from collections.abc import Iterator
 
-from ironbird.links.mavlink import dialect
-from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Packer, Parser
 
 
 class ThreadBoard:

@@ -12,11 +12,11 @@ from typing import Any
 
 from pymavlink import mavutil
 
-from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.mavlink_server.connections import TcpEndpoint, UdpEndpoint
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.rig import Rig, make_rig
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.rig import Rig, make_rig
+from ironbird.systems.commanded.kind import CommandedSystem
+from ironbird.systems.commanded.mavlink.connections import TcpEndpoint, UdpEndpoint
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
 from ironbird.vehicles.load import load_vehicle
 
 TICKS = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironbird.faults.spec import Injection
-from ironbird.links.commanded.commander import Commander
-from ironbird.links.rflysim.front import RflySimFront
-from ironbird.links.rig import make_rig
+from ironbird.rflysim.front import RflySimFront
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
 NO_COMMANDS = 250  # ticks before anything is asked

@@ -11,20 +11,20 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 # Every file that opens a socket for others, and what the page says of it. Whoever adds one adds a row.
 LISTENERS = {
     "app/server.py": "the page of the live rig",
-    "firmware/gdb.py": "a debugger's port of emulated firmware",
-    "links/chips/served.py": "a program on chips (`chips serve`)",
+    "boards/firmware/gdb.py": "a debugger's port of emulated firmware",
+    "boards/served.py": "a program on chips (`chips serve`)",
     "flight/live.py": "live tuning",
-    "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
-    "links/ardupilot/link.py": "ArduPilot's simulator link",
-    "links/ground/relay.py": "a ground station that commands in virtual time",
-    "links/ground/wires.py": "the built-in ground station",
-    "links/hardware/bridge.py": "bridge to ground stations",
-    "links/hardware/cable.py": "a board on a network",
-    "links/rflysim/ports.py": "RflySim's interface",
-    "links/mavlink_server/connections.py": "a vehicle served by MAVLink",
-    "links/router/cables.py": "the router",
-    "links/process.py": "PX4's simulator link",  # and looks for free ports
-    "links/virtual_time/run.py": "an autopilot in virtual time",
+    "systems/ardupilot/faults.py": "parameters for ArduPilot's faults",
+    "systems/ardupilot/link.py": "ArduPilot's simulator link",
+    "ground/relay.py": "a ground station that commands in virtual time",
+    "ground/wires.py": "the built-in ground station",
+    "systems/hardware/bridge.py": "bridge to ground stations",
+    "transport/cable.py": "a board on a network",
+    "rflysim/ports.py": "RflySim's interface",
+    "systems/commanded/mavlink/connections.py": "a vehicle served by MAVLink",
+    "transport/router/cables.py": "the router",
+    "host/process.py": "PX4's simulator link",  # and looks for free ports
+    "host/virtual_time/run.py": "an autopilot in virtual time",
 }
 
 
@@ -45,8 +45,8 @@ def test_nothing_listens_on_all_addresses() -> None:
 
 
 def test_ports_are_those_of_the_code() -> None:
-    from ironbird.links.ardupilot.process import PHYSICS_PORT, TCP_PORT
-    from ironbird.links.px4.process import LISTENER_PORT, PILOT_PORT, PX4_PORTS, SIMULATOR_PORT
+    from ironbird.autopilots.ardupilot.process import PHYSICS_PORT, TCP_PORT
+    from ironbird.autopilots.px4.process import LISTENER_PORT, PILOT_PORT, PX4_PORTS, SIMULATOR_PORT
 
     for port in (SIMULATOR_PORT, PILOT_PORT, LISTENER_PORT, PHYSICS_PORT, TCP_PORT, *PX4_PORTS):
         assert str(port) in PAGE, port

@@ -17,8 +17,8 @@ from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
 from ironbird.flight.mission import mission_names
-from ironbird.links.hardware.cable import ports
-from ironbird.links.plan_file import LocalItem
+from ironbird.protocols.plan_file import LocalItem
+from ironbird.transport.cable import ports
 from ironbird.vehicles.load import vehicle_ids
 from ironbird.world.files import world_names
 

@@ -1,8 +1,8 @@
 """One flight in a thread of its own, which others talk to while it flies.
 
 Whatever it is asked to do is an `Action`: done between two exchanges, at a tick that is noted. The order of the flight
-holds all of it afterwards (`ironbird.links.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
-deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
+holds all of it afterwards (`ironbird.systems.commanded.stream`), so that `ironbird repeat` gives the same bytes; and
+the deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.flight.witness import Witness
-from ironbird.links.client.attended import Attended
-from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.front import FrontEnd
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.commanded.obeyed import COMMANDS, Command, Obeyed
-from ironbird.links.commanded.stand import Stand
-from ironbird.links.ground.wires import Watched
-from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem
+from ironbird.ground.client.attended import Attended
+from ironbird.ground.wires import Watched
 from ironbird.report.folder import write_flight_folder
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.commander.obeyed import COMMANDS, Command, Obeyed
+from ironbird.rig.commander.stand import Stand
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import ControlSystem
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
+from ironbird.systems.commanded.front import FrontEnd
+from ironbird.systems.commanded.kind import CommandedSystem
 
 MOST_WAITING = 64  # deeds that were asked for and not yet done
 LOOK_S = 0.2  # wall time between two looks while a flight stands

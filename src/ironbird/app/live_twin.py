@@ -14,7 +14,7 @@ from ironbird.faults.spec import Injection
 from ironbird.flight.prepare import inject
 from ironbird.flight.twins import WITNESS_S
 from ironbird.flight.witness import Witness, observe
-from ironbird.links.rig import Rig
+from ironbird.rig.rig import Rig
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.stepper import Stepper

@@ -21,7 +21,7 @@ from typing import Any
 
 from ironbird.app.packets import PROTOCOLS, Packet, Raw, Reader, reader_of
 from ironbird.app.pcap import Captured, capture
-from ironbird.links.router.router import Traffic
+from ironbird.transport.router.router import Traffic
 
 MOST_KEPT = 5000  # packets of one way, for the file
 MOST_AT_ONCE = 200  # pieces of one way that are read while no user looks

@@ -10,8 +10,8 @@ import json
 import struct
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ironbird.links.router.frames import FIRST, SECOND, FrameReader, name_of
-from ironbird.links.router.frames import values_of as mavlink_values
+from ironbird.transport.frames import FIRST, SECOND, FrameReader, name_of
+from ironbird.transport.frames import values_of as mavlink_values
 
 MOST_REST = 4096  # bytes of a packet that has not come as a whole
 MOST_SHOWN = 64  # bytes of what has no fields

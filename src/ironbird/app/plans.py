@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ironbird.errors import MissionError
 from ironbird.flight.mission import Mission
-from ironbird.links.plan_file import Home, LocalItem, from_local, parse_plan, plan_text, to_mission
+from ironbird.protocols.plan_file import Home, LocalItem, from_local, parse_plan, plan_text, to_mission
 from ironbird.vehicles.load import load_spec
 
 LONGEST = 2_000_000  # characters of a plan

@@ -30,10 +30,10 @@ from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.pose import start_settings
 from ironbird.flight.systems import is_outside, kind_of, repeats, system_names
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.plan_file import LocalItem
-from ironbird.links.router.route_file import Route
-from ironbird.links.router.router import Router
+from ironbird.protocols.plan_file import LocalItem
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
+from ironbird.transport.router.route_file import Route
+from ironbird.transport.router.router import Router
 from ironbird.vehicles.load import load_spec
 
 UNTIL_S = 600.0  # of a flight that is not ended; its log takes about 0.25 MB a second

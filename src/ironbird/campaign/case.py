@@ -37,7 +37,7 @@ from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
-from ironbird.links.plan_file import is_plan
+from ironbird.protocols.plan_file import is_plan
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "case.schema.json"

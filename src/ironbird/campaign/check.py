@@ -46,11 +46,11 @@ from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.surroundings import ordered_world
 from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
-from ironbird.links.link_faults import with_links
-from ironbird.links.plan_file import parse_plan
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
+from ironbird.protocols.plan_file import parse_plan
 from ironbird.requirements import library
+from ironbird.rig.link_faults import with_links
 from ironbird.scenario.grammar import scenario_names
 from ironbird.scenario.run import check_between
 from ironbird.vehicles import places

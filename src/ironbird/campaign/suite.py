@@ -51,9 +51,9 @@ from ironbird.flight.order import (
     parse_order,
     planned_place,
 )
-from ironbird.links.param_files import ENDINGS as PARAM_ENDINGS
-from ironbird.links.param_files import params_text, read_param_file
-from ironbird.links.plan_file import is_plan
+from ironbird.protocols.param_files import ENDINGS as PARAM_ENDINGS
+from ironbird.protocols.param_files import params_text, read_param_file
+from ironbird.protocols.plan_file import is_plan
 from ironbird.requirements import library
 from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home

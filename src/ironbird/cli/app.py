@@ -46,7 +46,7 @@ def app(
     from ironbird.app.rig import Rig
     from ironbird.app.security import GUEST
     from ironbird.app.server import check_extra, serve
-    from ironbird.links.router.route_file import read_route
+    from ironbird.transport.router.route_file import read_route
 
     def ready(door: Door) -> None:
         typer.echo(f"open:   {door.url()}")

@@ -147,11 +147,11 @@ def sitl(
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
+    from ironbird.autopilots.kind import AutopilotKind
     from ironbird.flight.pose import start_settings
     from ironbird.flight.systems import OUTSIDE, kind_of
-    from ironbird.links.autopilot_kind import AutopilotKind
-    from ironbird.links.process import trust
-    from ironbird.links.router.beside import routed
+    from ironbird.host.process import trust
+    from ironbird.transport.router.beside import routed
 
     with errors():
         known = [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
@@ -213,9 +213,9 @@ def fly_one(
     from ironbird.flight.cause import cause_of, fly_healthy
     from ironbird.flight.ending import ending_of
     from ironbird.flight.flight import fly
-    from ironbird.links.mission_plan import class_of
-    from ironbird.links.plan_file import TOUCHES
+    from ironbird.protocols.plan_file import TOUCHES
     from ironbird.report.folder import clear_flight_folder, write_flight_folder
+    from ironbird.rig.mission_plan import class_of
 
     clear_flight_folder(folder)  # if this one fails, nothing there passes for its result
     with ending_in_order():
@@ -298,7 +298,7 @@ def compare_autopilots(
 ) -> None:
     """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
     from ironbird.campaign.compare import compare, first_flight
-    from ironbird.links.process import trust
+    from ironbird.host.process import trust
     from ironbird.report.compare_page import write_compare_page
     from ironbird.report.folder import write_flight_folder
 
@@ -344,12 +344,12 @@ def autopilot(
     For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
     As a board it prints at the end what it received.
     """
+    from ironbird.autopilots.standin.ardupilot import run_ardupilot
+    from ironbird.autopilots.standin.board import run_px4_board
+    from ironbird.autopilots.standin.px4 import run_px4
     from ironbird.flight.mission import load_mission
-    from ironbird.links.hardware.cable import DatagramCable, SerialCable
-    from ironbird.links.standin.ardupilot import run_ardupilot
-    from ironbird.links.standin.autopilot import ReferenceAutopilot
-    from ironbird.links.standin.board import run_px4_board
-    from ironbird.links.standin.px4 import run_px4
+    from ironbird.rig.reference_autopilot import ReferenceAutopilot
+    from ironbird.transport.cable import DatagramCable, SerialCable
     from ironbird.vehicles import places as at
     from ironbird.vehicles.load import load_vehicle
 

@@ -125,8 +125,8 @@ def run(
 
 
 def _autopilots() -> list[str]:
+    from ironbird.autopilots.kind import AutopilotKind
     from ironbird.flight.systems import OUTSIDE, kind_of
-    from ironbird.links.autopilot_kind import AutopilotKind
 
     return [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
 

@@ -17,9 +17,9 @@ MOST_BYTES = 64_000_000  # of a trace
 @chips_app.callback()
 def chips(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the chips that are modelled to their registers and pins, and the boards; `show` has one chip's registers."""
-    from ironbird.chips.board import board_ids, load_board
-    from ironbird.chips.catalog import CHIPS, chip_class
-    from ironbird.chips.page import facts
+    from ironbird.boards.board import board_ids, load_board
+    from ironbird.boards.chips.catalog import CHIPS, chip_class
+    from ironbird.boards.chips.page import facts
 
     if context.invoked_subcommand:
         return
@@ -37,8 +37,8 @@ def show_chip(
     as_json: JsonOption = False,
 ) -> None:
     """Show a chip: what it is, and its registers as a driver sees them."""
-    from ironbird.chips.catalog import chip_class
-    from ironbird.chips.page import HEAD, facts, rows
+    from ironbird.boards.chips.catalog import chip_class
+    from ironbird.boards.chips.page import HEAD, facts, rows
 
     with errors():
         kind = chip_class(chip)
@@ -61,10 +61,10 @@ def trace(
     ] = None,
 ) -> None:
     """Decode recorded bus traffic like a logic analyser; with --vcd write the wires' levels."""
-    from ironbird.chips.catalog import chip_class
-    from ironbird.chips.page import explain
-    from ironbird.chips.trace import read_trace
-    from ironbird.chips.vcd import vcd as dump
+    from ironbird.boards.chips.catalog import chip_class
+    from ironbird.boards.chips.page import explain
+    from ironbird.boards.chips.trace import read_trace
+    from ironbird.boards.chips.vcd import vcd as dump
     from ironbird.errors import LinkError
 
     with errors():
@@ -104,10 +104,10 @@ def serve_board(
     until: Annotated[float | None, typer.Option(help="End the program after so many seconds.", min=0.0)] = None,
 ) -> None:
     """Run a Linux program on the chips of a board: /dev/spidevX.Y, /dev/i2c-N and serial lines are the board's."""
-    from ironbird.chips.board import load_board
+    from ironbird.boards.board import load_board
+    from ironbird.boards.serve import serve
     from ironbird.faults.catalog import parse_fault
     from ironbird.flight.prepare import inject
-    from ironbird.links.chips.serve import serve
 
     if not context.args:
         typer.echo("give the command after --, for example: ironbird chips serve -- i2cdetect -y 1", err=True)

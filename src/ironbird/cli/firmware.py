@@ -63,10 +63,10 @@ def run_firmware(
 
     Example: ironbird firmware run provant.elf --vehicle tiltrotor_provant --mission spiral
     """
-    from ironbird.firmware.device import load_mcu_board
-    from ironbird.firmware.elf import read_image
-    from ironbird.firmware.gdb import serve_gdb
-    from ironbird.firmware.machine import Machine
+    from ironbird.boards.firmware.device import load_mcu_board
+    from ironbird.boards.firmware.elf import read_image
+    from ironbird.boards.firmware.gdb import serve_gdb
+    from ironbird.boards.firmware.machine import Machine
     from ironbird.flight.flight import fly as fly_order
 
     with errors():
@@ -121,7 +121,7 @@ def build_firmware(
     import hashlib
 
     from ironbird.errors import LinkError, UnknownNameError
-    from ironbird.firmware.provant.image import NUMBERS, firmware_bytes
+    from ironbird.provant.image import NUMBERS, firmware_bytes
 
     with errors():
         if numbers not in NUMBERS:
@@ -162,7 +162,7 @@ def provant(
 
     Example: ironbird provant --wall 20
     """
-    from ironbird.firmware.provant.bench import run_bench, wall_periods
+    from ironbird.provant.bench import run_bench, wall_periods
     from ironbird.report.bench_page import write_bench_page
 
     with errors():

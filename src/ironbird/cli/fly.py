@@ -200,7 +200,7 @@ def systems(as_json: JsonOption = False) -> None:
             except IronbirdError as error:  # the others are listed all the same
                 data.append({"name": name, "title": name, "outside": True, "summary": str(error), "options": {}})
                 continue
-            options = {key: info.description or "" for key, info in kind.options.model_fields.items()}
+            options = kind.choices()
             data.append(
                 {"name": name, "title": kind.title, "outside": True, "summary": kind.summary, "options": options}
             )

@@ -24,7 +24,7 @@ from ironbird.cli.output import code_of_all, ending_in_order, errors, print_tabl
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 
 if TYPE_CHECKING:
-    from ironbird.links.hardware.cable import Cable, Load
+    from ironbird.transport.cable import Cable, Load
 
 CLEAR_LINE = "\r\x1b[K"
 
@@ -124,7 +124,7 @@ def hil(
 
     Example: ironbird hil --port /dev/ttyACM0 --vehicle quad_f450 --wind 5,270 --until 120
 
-    Without a board: 'python -m ironbird.links.hardware.serial_wire' makes a serial line with two ends, 'ironbird
+    Without a board: 'python -m ironbird.transport.serial_wire' makes a serial line with two ends, 'ironbird
     autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
     from ironbird.errors import OrderError
@@ -132,8 +132,8 @@ def hil(
     from ironbird.flight.prepare import fit
     from ironbird.flight.systems import read_options, title_of
     from ironbird.flight.together import fly_together
-    from ironbird.links.hardware.kind import HARDWARE, HardwareOptions, cable_of
-    from ironbird.links.router.beside import routed
+    from ironbird.systems.hardware.kind import HARDWARE, HardwareOptions, cable_of
+    from ironbird.transport.router.beside import routed
 
     vehicles = vehicle or ["quad_f450"]
     if write_params is not None:
@@ -224,7 +224,7 @@ def _udp_port(text: str) -> int:
 
 
 def _write_params(vehicle: str, path: Path) -> None:
-    from ironbird.links.hardware.board_params import board_params
+    from ironbird.systems.hardware.board_params import board_params
     from ironbird.vehicles.load import load_vehicle
 
     with errors():

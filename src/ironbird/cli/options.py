@@ -188,8 +188,8 @@ def has_params(files: Sequence[Path], texts: Sequence[str]) -> bool:
 
 def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case: str = "") -> str:
     """The option `params` from the environment, a case, files and the command line; later ones are on top."""
-    from ironbird.links.autopilot_kind import read_params
-    from ironbird.links.param_files import params_text, read_param_file
+    from ironbird.autopilots.kind import read_params
+    from ironbird.protocols.param_files import params_text, read_param_file
 
     told = [f"{n.removeprefix(PX4_PARAM)}={v}" for n, v in sorted(os.environ.items()) if n.startswith(PX4_PARAM)]
     values = read_params(",".join(told if autopilot == "px4" else []))

@@ -30,7 +30,7 @@ def doctor(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
 ) -> None:
     """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
-    from ironbird.links.doctor import examine
+    from ironbird.autopilots.doctor import examine
 
     with errors():
         findings = examine()

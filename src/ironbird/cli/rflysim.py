@@ -28,12 +28,12 @@ from ironbird.cli.options import (
 )
 from ironbird.cli.output import ENDS, code_of, code_of_all, ending_in_order, errors, on_signals
 from ironbird.errors import IronbirdError
-from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES
+from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
-    from ironbird.links.rflysim.front import RflySimFront
-    from ironbird.links.system import ControlSystem
+    from ironbird.rflysim.front import RflySimFront
+    from ironbird.rig.system import ControlSystem
 
 Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
 
@@ -213,10 +213,10 @@ def serve_one(one: Served) -> int:
 
 def _seated(control: str, options: dict[str, Any], folder: Path) -> tuple[RflySimFront, ControlSystem]:
     """The front end of a vehicle, and who flies it."""
-    from ironbird.links.commanded.kind import CommandedSystem
-    from ironbird.links.px4.process import Px4Process
-    from ironbird.links.rflysim.front import RflySimFront
-    from ironbird.links.rflysim.px4 import Px4Front, ServedPx4
+    from ironbird.autopilots.px4.process import Px4Process
+    from ironbird.rflysim.front import RflySimFront
+    from ironbird.rflysim.px4 import Px4Front, ServedPx4
+    from ironbird.systems.commanded.kind import CommandedSystem
 
     if control == "px4":
         behind = Px4Front(options)

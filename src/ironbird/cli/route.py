@@ -12,7 +12,7 @@ import typer
 from ironbird.cli.output import ending_in_order, errors
 
 if TYPE_CHECKING:
-    from ironbird.links.router.router import Router
+    from ironbird.transport.router.router import Router
 
 MOST_SHOWN = 12  # messages of one connection
 LinkOption = Annotated[
@@ -68,8 +68,8 @@ def route(
     from ironbird.errors import LinkError
     from ironbird.faults.catalog import parse_fault
     from ironbird.faults.route import ROUTE_FAULTS
-    from ironbird.links.router.route_file import read_route, route_of
-    from ironbird.links.router.router import Router
+    from ironbird.transport.router.route_file import read_route, route_of
+    from ironbird.transport.router.router import Router
 
     with errors(), ending_in_order():
         if (file is None) == (not link):
@@ -127,7 +127,7 @@ def figures_of(router: Router) -> dict[str, Any]:
 
 
 def _messages(figures: dict[str, tuple[int, float, bytes]]) -> dict[str, Any]:
-    from ironbird.links.router.frames import values_of
+    from ironbird.transport.frames import values_of
 
     return {
         name: {"count": count, "hz": round(hz, 1), "last": values_of(last)}

@@ -13,8 +13,8 @@ import typer
 from ironbird.cli.output import ending_in_order, errors, print_table
 
 if TYPE_CHECKING:
-    from ironbird.links.sticks.gamepad import Gamepad
-    from ironbird.links.sticks.source import Source
+    from ironbird.systems.commanded.sticks.gamepad import Gamepad
+    from ironbird.systems.commanded.sticks.source import Source
 
 sticks_app = typer.Typer(invoke_without_command=True)
 LOOK_S = 0.02
@@ -45,8 +45,8 @@ def sticks(
     if not to:
         typer.echo(context.get_help())
         return
-    from ironbird.links.sticks.front import open_source
-    from ironbird.links.sticks.remote import fly_by_hand
+    from ironbird.systems.commanded.sticks.front import open_source
+    from ironbird.systems.commanded.sticks.remote import fly_by_hand
 
     with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
         fly_by_hand(held, to, mode=mode, until_s=until, say=typer.echo)
@@ -55,7 +55,7 @@ def sticks(
 @sticks_app.command("list")
 def list_pads() -> None:
     """List the gamepads of this computer."""
-    from ironbird.links.sticks.gamepad import pads
+    from ironbird.systems.commanded.sticks.gamepad import pads
 
     found = pads()
     if found:
@@ -71,7 +71,7 @@ def show_sticks(
     until: Annotated[float, typer.Option(help="End after this many seconds.", min=0.01)] = 3600.0,
 ) -> None:
     """Show sticks and buttons as they move: raw axes of a pad, and what they mean."""
-    from ironbird.links.sticks.front import open_source
+    from ironbird.systems.commanded.sticks.front import open_source
 
     with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
         begin, last = time.monotonic(), ""
@@ -96,7 +96,7 @@ def record_sticks(
     until: Annotated[float, typer.Option(help="Seconds to record.", min=0.01)] = 60.0,
 ) -> None:
     """Record sticks and buttons into a stick file; Ctrl-C ends it earlier."""
-    from ironbird.links.sticks.front import open_source
+    from ironbird.systems.commanded.sticks.front import open_source
 
     with errors(), contextlib.closing(open_source(source, layout)) as held:
         count = _record(held, file, until)
@@ -111,9 +111,9 @@ def calibrate_pad(
 ) -> None:
     """Calibrate a gamepad: leave its sticks alone, then move them to all their ends; kept in a file."""
     from ironbird.errors import LinkError
-    from ironbird.links.sticks.front import open_source
-    from ironbird.links.sticks.gamepad import Gamepad
-    from ironbird.links.sticks.layout import usual_file
+    from ironbird.systems.commanded.sticks.front import open_source
+    from ironbird.systems.commanded.sticks.gamepad import Gamepad
+    from ironbird.systems.commanded.sticks.layout import usual_file
 
     with errors(), contextlib.closing(open_source(device)) as pad:
         if not isinstance(pad, Gamepad):
@@ -126,7 +126,7 @@ def calibrate_pad(
 
 
 def _calibrated(pad: Gamepad, seconds: float) -> str:
-    from ironbird.links.sticks.calibrate import Measured
+    from ironbird.systems.commanded.sticks.calibrate import Measured
 
     typer.echo("leave the sticks in their middle")
     measured = Measured()
@@ -145,7 +145,7 @@ def _calibrated(pad: Gamepad, seconds: float) -> str:
 
 
 def _record(held: Source, file: Path, until_s: float) -> int:
-    from ironbird.links.sticks.stick_file import Row, stick_text
+    from ironbird.systems.commanded.sticks.stick_file import Row, stick_text
 
     rows: list[Row] = []
     begin = time.monotonic()

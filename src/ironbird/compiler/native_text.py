@@ -1,4 +1,4 @@
-"""Native code beside the kernel: texts of a folder, built together, and its structures compared with their mirrors."""
+"""Native code beside the kernel: texts, built together, and its structures compared with their mirrors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ CLOCK = native.HEADERS / "ib_clock.h"  # for texts that read the clock, before t
 Structures = Mapping[str, type[ctypes.Structure]]
 
 
-def load_texts(folder: Path, *names: str | Path, structures: Structures | None = None) -> ctypes.CDLL:
-    """Build texts of a folder (or whole paths) as one library; `structures` are its own by their names there."""
-    paths = [LAYOUT] * (structures is not None) + [folder / name for name in names]
-    text = "".join(path.read_text() for path in paths)
+def load_texts(*paths: Path, structures: Structures | None = None) -> ctypes.CDLL:
+    """Build texts as one library; `structures` are its own by their names there."""
+    text = "".join(path.read_text() for path in ([LAYOUT] * (structures is not None) + list(paths)))
     library = native.load(text, 1)
     if structures is not None:
         check_layout(library, structures)

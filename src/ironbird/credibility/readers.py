@@ -15,8 +15,8 @@ import numpy as np
 from ironbird.credibility.record import UNITS, Record, make_record
 from ironbird.errors import IronbirdError, RecordError, UnknownNameError
 from ironbird.files.problems import read_bytes
-from ironbird.links.ardupilot.dataflash import read_dataflash
-from ironbird.links.autopilot_log import open_ulog
+from ironbird.protocols.autopilot_log import open_ulog
+from ironbird.protocols.dataflash import read_dataflash
 from ironbird.rotations import euler
 from ironbird.runtime.log_file import read_log
 from ironbird.runtime.record import Log

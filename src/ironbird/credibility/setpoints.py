@@ -20,11 +20,11 @@ from ironbird.credibility.readers import ATTITUDE, POSITION, VELOCITY, WANTED, r
 from ironbird.credibility.record import Record, check_whole
 from ironbird.errors import RecordError
 from ironbird.flight.flight import fly
-from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.front import ProgramFront, lasting, until
-from ironbird.links.commanded.kind import CommandedSystem
-from ironbird.links.commanded.target import Target
 from ironbird.model.signal import Number
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.commander.target import Target
+from ironbird.systems.commanded.front import ProgramFront, lasting, until
+from ironbird.systems.commanded.kind import CommandedSystem
 
 HEIGHT_M = 20.0  # of the lowest place
 SETTLE_S = 8.0  # at the first set-point, before the window

@@ -1,7 +1,7 @@
 """Faults of links, in the grammar of all faults: `route.drop@1:instance=gcs,severity=0.1,start=5,end=15`.
 
-They act on the packets that go to one connection of the router (`ironbird.links.router`); its name is the instance. The
-way back is a connection of its own: a fault at one of the two is a link that works one way only.
+They act on the packets that go to one connection of the router (`ironbird.transport.router`); its name is the
+instance. The way back is a connection of its own: a fault at one of the two is a link that works one way only.
 The witness counts packets that were lost, came late, changed, or came twice.
 """
 

@@ -21,9 +21,9 @@ from ironbird.flight.flight import Flight
 from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.prepare import OBJECT
 from ironbird.flight.systems import is_outside, kind_of
-from ironbird.links.autopilot_log import RATIOS as RATIOS
-from ironbird.links.autopilot_log import AutopilotLog, Series
-from ironbird.links.system import AutopilotEvent
+from ironbird.protocols.autopilot_log import RATIOS as RATIOS
+from ironbird.protocols.autopilot_log import AutopilotLog, Series
+from ironbird.rig.system import AutopilotEvent
 from ironbird.rotations import conjugate, euler, multiply
 from ironbird.vehicles import places as at
 

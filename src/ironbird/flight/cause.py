@@ -20,8 +20,8 @@ import numpy as np
 from ironbird.errors import OrderError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.own_states import SIDEWAYS
-from ironbird.links.system import AutopilotEvent
+from ironbird.protocols.own_states import SIDEWAYS
+from ironbird.rig.system import AutopilotEvent
 
 EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing

@@ -11,8 +11,8 @@ from typing import Literal
 from ironbird.flight.autopilot_estimate import AIRBORNE_M
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
-from ironbird.links.mission_plan import class_of
-from ironbird.links.plan_file import TOUCHES
+from ironbird.protocols.plan_file import TOUCHES
+from ironbird.rig.mission_plan import class_of
 
 Ending = Literal["landed", "disarmed", "still flying", "never airborne", "crashed"]
 

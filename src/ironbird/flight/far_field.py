@@ -17,7 +17,7 @@ import numpy as np
 from ironbird.blocks.environment.magnetic_wmm import wmm_field
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.flight.surroundings import lanes_of
-from ironbird.links.geodesy import to_geodetic
+from ironbird.protocols.geodesy import to_geodetic
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at

@@ -27,9 +27,9 @@ from ironbird.flight.sights import sha256_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.witness import Witness
-from ironbird.links.plan_file import LocalItem
-from ironbird.links.rig import Rig
-from ironbird.links.system import AutopilotEvent, ControlSystem, Pilot, Seat, Task
+from ironbird.protocols.plan_file import LocalItem
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import AutopilotEvent, ControlSystem, Pilot, Seat, Task
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ironbird.flight.order import Order
-from ironbird.links.geodesy import Place, to_local
-from ironbird.links.mavlink.numbers import (
+from ironbird.protocols.geodesy import Place, to_local
+from ironbird.protocols.mavlink.numbers import (
     FRAME_GLOBAL_RELATIVE_ALT,
     FRAME_MISSION,
     NAV_FENCE_CIRCLE_EXCLUSION,
@@ -14,7 +14,7 @@ from ironbird.links.mavlink.numbers import (
     NAV_LAND,
     NAV_VTOL_LAND,
 )
-from ironbird.links.plan_file import PLACE_COMMANDS, Plan, PlanItem, is_plan, parse_plan
+from ironbird.protocols.plan_file import PLACE_COMMANDS, Plan, PlanItem, is_plan, parse_plan
 
 Point = tuple[float, float, float]  # m north and east of home, and above it
 CIRCLES = (NAV_FENCE_CIRCLE_INCLUSION, NAV_FENCE_CIRCLE_EXCLUSION)

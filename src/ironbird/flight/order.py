@@ -26,9 +26,9 @@ from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.sights import digest_of, sensors_of
 from ironbird.flight.surroundings import ordered_world
-from ironbird.links.client.orders import is_orders
-from ironbird.links.plan_file import is_plan, parse_plan
 from ironbird.model.signal import Number
+from ironbird.protocols.orders import is_orders
+from ironbird.protocols.plan_file import is_plan, parse_plan
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
@@ -369,11 +369,11 @@ def make_order(
     it was planned from, unless a `place` is given.
     """
     if options and isinstance(options.get("folder"), str):
-        from ironbird.links.process import trust
+        from ironbird.host.process import trust
 
         trust(str(options["folder"]))  # named by hand, not by a file
     if options and isinstance(options.get("front"), str):
-        from ironbird.links.commanded.front import allow_front
+        from ironbird.systems.commanded.front import allow_front
 
         allow_front(str(options["front"]))
     if mission is None and is_plan(script):

@@ -31,9 +31,9 @@ from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
-from ironbird.links.link_faults import FlownLinks, is_link
-from ironbird.links.rig import Rig, attach
-from ironbird.links.system import AutopilotEvent, ControlSystem, Seat
+from ironbird.rig.link_faults import FlownLinks, is_link
+from ironbird.rig.rig import Rig, attach
+from ironbird.rig.system import AutopilotEvent, ControlSystem, Seat
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
@@ -140,7 +140,9 @@ def fly_outside(
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
         rig.sight = sights.feeds[0] if sights is not None else None
-        rig.links = links = FlownLinks(rig, order.faults, order.seed) if has_link_faults(order) else None
+        if has_link_faults(order):
+            rig.disturb_links(order.faults, order.seed)
+        links = rig.links
         faults: list[Injection] = []  # that came on the way
 
         def injected(injection: Injection) -> None:

@@ -25,8 +25,8 @@ from ironbird.flight.order import Option, Order
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import BARO_START, STARTS, Surroundings, home_in, near_of, ordered_world
 from ironbird.flight.systems import is_outside, kind_of, read_options
-from ironbird.links.link_faults import is_link, with_links
 from ironbird.model.signal import Signal
+from ironbird.rig.link_faults import is_link, with_links
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState, start

@@ -18,22 +18,20 @@ from pydantic import ValidationError
 
 from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.registry import Registry
-from ironbird.links.system import Kind, Options
+from ironbird.rig.system import Kind, Options
 
 INSIDE = {"reference": "reference autopilot", "truth": "on the true state"}  # name -> title
 OUTSIDE = Registry(
     "systems",
     {
-        "px4": "ironbird.links.px4.kind:PX4",
-        "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
-        "hardware": "ironbird.links.hardware.kind:HARDWARE",
-        "commanded": "ironbird.links.commanded.kind:COMMANDED",
-        "fmu": "ironbird.links.fmu.kind:FMU",
-        "fmu-plant": "ironbird.links.fmu.kind:FMU_PLANT",
-        "firmware": "ironbird.firmware.system:FIRMWARE",
-        "autopilot_image": "ironbird.firmware.autopilot:AUTOPILOT_IMAGE",
-        "chips": "ironbird.links.chips.kind:CHIPS",
-        "mixer": "ironbird.links.mixer.kind:MIXER",
+        "px4": "ironbird.systems.px4.kind:PX4",
+        "ardupilot": "ironbird.systems.ardupilot.kind:ARDUPILOT",
+        "hardware": "ironbird.systems.hardware.kind:HARDWARE",
+        "commanded": "ironbird.systems.commanded.kind:COMMANDED",
+        "fmu": "ironbird.systems.fmu.kind:FMU",
+        "fmu-plant": "ironbird.systems.fmu.kind:FMU_PLANT",
+        "autopilot_image": "ironbird.systems.autopilot_image.kind:AUTOPILOT_IMAGE",
+        "chips": "ironbird.systems.chips.kind:CHIPS",
     },
     Kind,
     what="control system",
@@ -95,12 +93,13 @@ def title_of(control: str) -> str:
 
 def read_options(kind: Kind, given: Mapping[str, Any]) -> Options:
     """The options of a control system as its kind declares them."""
+    options = kind.options_for(given)
     try:
-        return kind.options.model_validate(dict(given))
+        return options.model_validate(dict(given))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            unknown = UnknownNameError("option", key, kind.options.model_fields, f"control '{kind.name}'")
+            unknown = UnknownNameError("option", key, options.model_fields, f"control '{kind.name}'")
             raise OrderError(str(unknown)) from None
         raise OrderError(f"option {key} of control '{kind.name}': {first['msg']} (got {first['input']!r})") from None

@@ -17,8 +17,8 @@ from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import Item, Mission
-from ironbird.links.sticks.source import Sticks
-from ironbird.links.sticks.stick_file import stick_text
+from ironbird.systems.commanded.sticks.source import Sticks
+from ironbird.systems.commanded.sticks.stick_file import stick_text
 
 AXES = ("roll", "pitch", "throttle", "yaw")
 KINDS = ("sweep", "doublet", "3211", "multisine")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.firmware.provant.bench import INPUTS, Bench
+from ironbird.provant.bench import INPUTS, Bench
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, bars_plot, lines_plot, track_plot
 from ironbird.vehicles import places as at

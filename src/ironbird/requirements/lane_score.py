@@ -19,7 +19,7 @@ BANDS = 4  # of errors, as in the native code
 @functools.cache
 def score_library() -> ctypes.CDLL:
     """The native code, compiled or from the cache."""
-    library = load_texts(Path(__file__).parent / "c", "ib_score.c")
+    library = load_texts(Path(__file__).parent / "c" / "ib_score.c")
     library.ib_jumps.argtypes = [_PLACE, *[_SIZE] * 5, _PLACE, _NUMBER, _PLACE]
     library.ib_samples.argtypes = [_PLACE, *[_SIZE] * 5, *[_PLACE] * 2, *[_SIZE] * 2, _PLACE]
     library.ib_score_bands.argtypes = [*[_PLACE] * 2, *[_SIZE] * 3, *[_PLACE] * 6]

@@ -19,7 +19,7 @@ BLOCK = 8  # lanes of a block that the native code turns
 @functools.cache
 def columns_library() -> ctypes.CDLL:
     """The native code, compiled or from the cache."""
-    library = load_texts(Path(__file__).parent / "c", "ib_lane_columns.c")
+    library = load_texts(Path(__file__).parent / "c" / "ib_lane_columns.c")
     library.ib_turn_columns.restype = None
     library.ib_turn_columns.argtypes = [_PLACE, *[_SIZE] * 5, _PLACE]
     return library

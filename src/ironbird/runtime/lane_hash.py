@@ -20,7 +20,7 @@ _SIZE, _PLACE = ctypes.c_int64, ctypes.c_void_p
 @functools.cache
 def hash_library() -> ctypes.CDLL:
     """The native code, compiled or from the cache."""
-    library = load_texts(Path(__file__).parent / "c", "ib_lane_hash.c")
+    library = load_texts(Path(__file__).parent / "c" / "ib_lane_hash.c")
     library.ib_hash_lanes.restype = None
     library.ib_hash_lanes.argtypes = [_PLACE, *[_SIZE] * 4, *[_PLACE] * 6]
     return library

@@ -64,7 +64,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_part": _Part, "ib_paced": _
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = load_texts(Path(__file__).parent / "c", CLOCK, "ib_paced.c", structures=STRUCTURES)
+    library = load_texts(CLOCK, Path(__file__).parent / "c" / "ib_paced.c", structures=STRUCTURES)
     library.ib_keep_time.restype = ctypes.c_int64
     library.ib_keep_time.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     return library

@@ -28,9 +28,8 @@ from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, nea
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins, in_turn
 from ironbird.flight.witness import Witness
-from ironbird.links.link_faults import FlownLinks
-from ironbird.links.rig import Rig, TrafficReport, attach
-from ironbird.links.system import AutopilotEvent, Seat
+from ironbird.rig.rig import Rig, TrafficReport, attach
+from ironbird.rig.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.record import Log
@@ -356,7 +355,7 @@ class Fleet:
                 group.rig.sight = beside.feeds[0] if isinstance(beside, Sights) else None
                 order = group.orders[0]
                 if has_link_faults(order):
-                    group.rig.links = FlownLinks(group.rig, order.faults, order.seed)
+                    group.rig.disturb_links(order.faults, order.seed)
                 group.seat = take_seat(order, group.fitted)
                 group.seat.system.start(group.rig)
                 group.next_exchange = group.seat.system.step_ticks

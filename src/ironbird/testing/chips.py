@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 
-from ironbird.chips.bus import I2cBus
-from ironbird.chips.catalog import make_chip
-from ironbird.chips.chip import Chip, RegisterChip
-from ironbird.chips.pins import SpiPins
-from ironbird.chips.table import Register
-from ironbird.chips.translate import translate
+from ironbird.boards.chips.bus import I2cBus
+from ironbird.boards.chips.catalog import make_chip
+from ironbird.boards.chips.chip import Chip, RegisterChip
+from ironbird.boards.chips.pins import SpiPins
+from ironbird.boards.chips.table import Register
+from ironbird.boards.chips.translate import translate
 
 SAMPLES = 7  # records that are put into a FIFO to see their order
 

@@ -17,10 +17,10 @@ from ironbird.app.pcap import Captured, capture
 from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import OrderError
-from ironbird.links.mavlink.codec import Packer
-from ironbird.links.mavlink.dialect import COMMAND_ACK, COMMAND_LONG, HEARTBEAT, Message
-from ironbird.links.router.cables import ServerCable
-from ironbird.links.router.route_file import route_of
+from ironbird.protocols.mavlink.codec import Packer
+from ironbird.protocols.mavlink.dialect import COMMAND_ACK, COMMAND_LONG, HEARTBEAT, Message
+from ironbird.transport.router.cables import ServerCable
+from ironbird.transport.router.route_file import route_of
 
 
 def packet(packer: Packer) -> bytes:

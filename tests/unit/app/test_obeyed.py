@@ -18,7 +18,7 @@ from ironbird.app.security import PILOT
 from ironbird.errors import LinkError, OrderError, RunError, UnknownNameError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import load_order, make_order
-from ironbird.links.client.orders import HEADER, is_orders, read_orders
+from ironbird.protocols.orders import HEADER, is_orders, read_orders
 
 
 @pytest.fixture

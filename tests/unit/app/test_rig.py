@@ -19,8 +19,8 @@ from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, RunError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import load_order
-from ironbird.links.mavlink_server.front import MavlinkFront
-from ironbird.links.plan_file import LocalItem
+from ironbird.protocols.plan_file import LocalItem
+from ironbird.systems.commanded.mavlink.front import MavlinkFront
 
 ANY_PORT = "udpin:127.0.0.1:0"
 FAULT = "rotor.speed_loss@1:instance=1,severity=0.1"

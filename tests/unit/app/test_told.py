@@ -19,10 +19,10 @@ from ironbird.app.security import PILOT
 from ironbird.errors import LinkError, RunError
 from ironbird.flight.order import load_order
 from ironbird.flight.systems import kind_of
-from ironbird.links.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
-from ironbird.links.client.orders import HEADER, is_orders, read_orders
-from ironbird.links.hardware.link import HardwareLink
-from ironbird.links.plan_file import LocalItem
+from ironbird.ground.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
+from ironbird.protocols.orders import HEADER, is_orders, read_orders
+from ironbird.protocols.plan_file import LocalItem
+from ironbird.systems.hardware.link import HardwareLink
 
 
 @pytest.fixture

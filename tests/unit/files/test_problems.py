@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.chips.board import load_board
+from ironbird.boards.board import load_board
+from ironbird.boards.firmware.device import load_mcu_board
 from ironbird.errors import IronbirdError, LinkError, MissionError, VehicleError
 from ironbird.files import problems
 from ironbird.files.problems import DEEPEST, Problem, Source, read_source
 from ironbird.files.toml_text import KeyPath, Place, locate
-from ironbird.firmware.device import load_mcu_board
 from ironbird.flight.mission import load_mission
-from ironbird.links.router.route_file import read_route
-from ironbird.links.sticks.layout import load_layout
+from ironbird.systems.commanded.sticks.layout import load_layout
+from ironbird.transport.router.route_file import read_route
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 

@@ -15,7 +15,7 @@ from ironbird.errors import LinkError
 from ironbird.flight import autopilot_estimate
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, _turn, align, believe, beside
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.autopilot_log import AutopilotLog, Series, read_autopilot_log
+from ironbird.protocols.autopilot_log import AutopilotLog, Series, read_autopilot_log
 from ironbird.rotations import euler
 
 TIME_S = np.arange(0.0, 60.0, 0.02)

@@ -13,9 +13,9 @@ from ironbird.errors import OrderError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, Clock
 from ironbird.flight.cause import compare, fly_healthy
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.autopilot_log import AutopilotLog, Series
-from ironbird.links.own_states import Change
-from ironbird.links.system import AutopilotEvent
+from ironbird.protocols.autopilot_log import AutopilotLog, Series
+from ironbird.protocols.own_states import Change
+from ironbird.rig.system import AutopilotEvent
 
 TIME_S = np.arange(0.0, 8.0, 0.1)
 FUSED = [Change(1.0, "fusion", "GNSS position fused"), Change(1.0, "fusion", "GNSS velocity fused")]

@@ -8,7 +8,7 @@ import pytest
 
 from ironbird.flight.ending import ending_of
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.system import AutopilotEvent
+from ironbird.rig.system import AutopilotEvent
 from ironbird.runtime.state import Stop
 
 ARMED, DISARMED = AutopilotEvent(1.0, "armed", "armed"), AutopilotEvent(4.0, "armed", "disarmed")

@@ -13,7 +13,7 @@ from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order, make_order
 from ironbird.flight.prepare import fit
-from ironbird.links.geodesy import to_geodetic, to_local
+from ironbird.protocols.geodesy import to_geodetic, to_local
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Home

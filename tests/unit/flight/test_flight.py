@@ -11,7 +11,7 @@ from ironbird.errors import FaultError, IronbirdError, MissionError, ModelError,
 from ironbird.flight.flight import fly, flying
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather, make_order
-from ironbird.links.system import FunctionSystem
+from ironbird.rig.system import FunctionSystem
 from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.spec import Home
 

@@ -14,9 +14,9 @@ from ironbird.errors import MissionError, OrderError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.given_plan import fences_of, given_plan, rally_points_of, title_of_plan, waypoints_of
 from ironbird.flight.order import make_order, parse_order
-from ironbird.links.geodesy import metres_per_degree
-from ironbird.links.plan_file import Home as PlannedHome
-from ironbird.links.plan_file import PlanItem, plan_text
+from ironbird.protocols.geodesy import metres_per_degree
+from ironbird.protocols.plan_file import Home as PlannedHome
+from ironbird.protocols.plan_file import PlanItem, plan_text
 from ironbird.report.flight.paths import path_figures
 from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.repeat import command, mission_text, notes

@@ -19,10 +19,10 @@ from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Order, make_order
-from ironbird.links.ground import handshakes
-from ironbird.links.hardware.kind import HARDWARE
+from ironbird.ground import handshakes
 from ironbird.report.flight.page import write_flight_page
 from ironbird.report.folder import write_flight_folder
+from ironbird.systems.hardware.kind import HARDWARE
 from ironbird.vehicles import places as at
 
 RUNNER = CliRunner()

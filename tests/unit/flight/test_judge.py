@@ -17,8 +17,8 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Flown, Judged, Judgement, judge, not_flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.witness import Witness
-from ironbird.links.rig import Rig
-from ironbird.links.system import FunctionSystem
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.state import Stop
 
 LOW = Requirement("low", "always (altitude < 60 m)", "minor")  # holds

@@ -25,15 +25,15 @@ from ironbird.flight.order import Order, load_order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.together import fly_together
-from ironbird.links.hardware.cable import DatagramCable
-from ironbird.links.hardware.kind import HARDWARE
-from ironbird.links.hardware.link import HardwareLink
-from ironbird.links.mavlink.codec import Packer, Parser
-from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
-from ironbird.links.process import free_udp_port
-from ironbird.links.rig import attach
-from ironbird.links.system import Task
+from ironbird.host.process import free_udp_port
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
+from ironbird.rig.rig import attach
+from ironbird.rig.system import Task
 from ironbird.runtime.stepper import Stepper
+from ironbird.systems.hardware.kind import HARDWARE
+from ironbird.systems.hardware.link import HardwareLink
+from ironbird.transport.cable import DatagramCable
 
 OPTIONS: dict[str, Any] = {"ground_station": False, "priority": False, "control_hz": 100.0, "connect_s": 60.0}
 

@@ -12,8 +12,8 @@ from ironbird.flight import outside
 from ironbird.flight.flight import fly
 from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.witness import Witness
-from ironbird.links.rig import Rig
-from ironbird.links.system import AutopilotEvent, FunctionSystem
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import AutopilotEvent, FunctionSystem
 from ironbird.runtime.stepper import Stepper
 
 SAID = [

@@ -15,7 +15,7 @@ from ironbird.errors import ModelError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import fit, model_of, prepare
-from ironbird.links.system import FunctionSystem
+from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import CATALOG, file_stamp
 from ironbird.vehicles.templates.multicopter import MulticopterSpec

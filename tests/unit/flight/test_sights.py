@@ -18,9 +18,9 @@ from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order, make_order, parse_order
 from ironbird.flight.prepare import fit, give_sight, prepare
 from ironbird.flight.sights import sha256_of
-from ironbird.links.rig import Rig
-from ironbird.links.system import FunctionSystem
 from ironbird.report.folder import write_flight_folder
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import FunctionSystem
 from ironbird.vehicles import places as at
 
 WALL = """

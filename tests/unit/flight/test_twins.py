@@ -27,8 +27,8 @@ from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather
 from ironbird.flight.prepare import fit
 from ironbird.flight.twins import WITNESS_S
-from ironbird.links.rig import Rig
-from ironbird.links.system import FunctionSystem
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run_each

@@ -10,8 +10,8 @@ from flight_pages import Page
 
 from ironbird.campaign.compare import Flown
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.system import AutopilotEvent
 from ironbird.report.compare_page import write_compare_page
+from ironbird.rig.system import AutopilotEvent
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>"
 

@@ -15,8 +15,8 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Judgement
 from ironbird.flight.order import load_order
-from ironbird.links.system import AutopilotEvent
 from ironbird.report.folder import clear_flight_folder, write_flight_folder
+from ironbird.rig.system import AutopilotEvent
 from ironbird.runtime.tuning import Tuning, read_tunings
 
 ALWAYS = {"flight.parquet", "flight.html", "order.toml", "summary.json"}

@@ -13,7 +13,7 @@ from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import LinkError, RunError
 from ironbird.flight.derived import names_of
 from ironbird.flight.flight import fly
-from ironbird.links.realtime import BY_HOST, BY_NOBODY, BY_OTHERS, Toll, on_time
+from ironbird.host.realtime import BY_HOST, BY_NOBODY, BY_OTHERS, Toll, on_time
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.paced import ASKED, ENDED, NOT_YET, STOPPED, PacedLoop, locked_memory
 from ironbird.runtime.state import start
@@ -157,9 +157,9 @@ def test_late_steps_are_told_apart_by_what_was_taken(model: CompiledModel, monke
     loop = stepper(model).on_time(1, begin_ns=0)
     toll = Toll(loop)
     stolen, waited = iter([0.0, 0.5, 0.5, 0.5]), iter([0.0, 0.0, 0.2, 0.2])
-    monkeypatch.setattr("ironbird.links.realtime.stolen_s", lambda: next(stolen))
+    monkeypatch.setattr("ironbird.host.realtime.stolen_s", lambda: next(stolen))
     monkeypatch.setattr(type(loop), "waited_s", property(lambda self: next(waited)))
-    monkeypatch.setattr("ironbird.links.realtime.SAMPLE_S", 0.0)
+    monkeypatch.setattr("ironbird.host.realtime.SAMPLE_S", 0.0)
     for _ in range(3):
         toll.look()
         loop.go(100)

@@ -10,7 +10,7 @@ from nicegui.events import GenericEventArguments
 from ironbird.app.pages.desk import Desk, buttons, js_button, panel
 from ironbird.flight.mission import mission_names
 from ironbird.flight.systems import system_names
-from ironbird.links.hardware.cable import ports
+from ironbird.transport.cable import ports
 from ironbird.vehicles.load import vehicle_ids
 from ironbird.world.files import world_names
 

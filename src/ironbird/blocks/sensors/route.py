@@ -24,7 +24,7 @@ ROUTE = {  # parameter of a link -> its neutral value, highest value, unit, what
 class PacketLink(Block):
     """What is wrong with one direction of a link between the control system and others.
 
-    Not modelled: the packets, which are outside the kernel (`ironbird.links.link_faults`).
+    Not modelled: the packets, which are outside the kernel (`ironbird.rig.link_faults`).
     """
 
     source = "[Dai] Sec. I"

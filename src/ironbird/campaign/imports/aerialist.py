@@ -22,8 +22,8 @@ from ironbird.campaign.case import Imported
 from ironbird.errors import CaseError, MissionError, WorldError, shortened
 from ironbird.files.problems import read_bytes
 from ironbird.files.toml_text import write_toml
-from ironbird.links.geodesy import Place, to_local
-from ironbird.links.mavlink.numbers import (
+from ironbird.protocols.geodesy import Place, to_local
+from ironbird.protocols.mavlink.numbers import (
     DO_CHANGE_SPEED,
     FRAME_GLOBAL_RELATIVE_ALT,
     NAV_LAND,
@@ -31,7 +31,7 @@ from ironbird.links.mavlink.numbers import (
     NAV_TAKEOFF,
     NAV_WAYPOINT,
 )
-from ironbird.links.plan_file import Home, PlanItem, load_plan
+from ironbird.protocols.plan_file import Home, PlanItem, load_plan
 from ironbird.world.imports.aerialist import CONCRETE, obstacles_of
 from ironbird.world.model import Box, Cylinder
 

@@ -9,7 +9,7 @@ from ironbird import Diagram, ParamEvent, compile_model, run, start
 from ironbird.blocks.sensors.route import ROUTE, PacketLink
 from ironbird.faults.route import FAULTS
 from ironbird.faults.spec import Injection
-from ironbird.links.router.disturbance import kind_of
+from ironbird.transport.disturbance import kind_of
 
 
 def test_a_link_says_what_is_wrong_with_it_while_it_is() -> None:

@@ -15,7 +15,7 @@ from autopilot_files import dataflash_bytes, write_px4_log
 from ironbird.errors import LinkError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, believe
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.autopilot_log import Series, read_autopilot_log
+from ironbird.protocols.autopilot_log import Series, read_autopilot_log
 from ironbird.report.flight.page import write_flight_page
 
 

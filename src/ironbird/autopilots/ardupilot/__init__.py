@@ -1,0 +1,1 @@
+"""ArduPilot: parameters and output channels for every kind of vehicle, its program."""

@@ -1,0 +1,226 @@
+"""Doctor: what is installed for links to autopilots, which ports are busy and by whom, and what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ironbird.autopilots.ardupilot import process as ardupilot
+from ironbird.autopilots.ardupilot.process import find_program
+from ironbird.autopilots.px4 import process as px4
+from ironbird.autopilots.px4.process import find_px4
+from ironbird.autopilots.px4.version import VERSION as PX4_VERSION
+from ironbird.autopilots.px4.version import version_in
+from ironbird.compiler import cache, native
+from ironbird.errors import IronbirdError, LinkError
+from ironbird.host.process import GROUND_STATION_PORT
+
+ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
+FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
+ROOM = 4 << 20  # bytes that the cache should take: two models
+INSTANCES = 4  # of autopilots whose ports are looked at
+LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port that a link uses."""
+
+    number: int
+    protocol: str  # tcp or udp
+    used_for: str
+    ours: bool = True  # a link of Ironbird opens it; the others belong to other programs
+    client: bool = False  # a ground station may hold it: it receives the autopilot there
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    good: bool
+    text: str
+    cure: str = ""
+
+    def sentence(self) -> str:
+        """For a table."""
+        return f"{'ok' if self.good else 'NOT OK'}: {self.text}" + (f"; {self.cure}" if self.cure else "")
+
+    def data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"name": self.name, "good": self.good, "text": self.text, "cure": self.cure}
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a port."""
+
+    process: int  # 0 if this user cannot see it
+    command: str
+
+    def __str__(self) -> str:
+        return f"process {self.process} ({self.command})" if self.process else "a process of another user"
+
+
+def ports() -> list[Port]:
+    """All ports of the links, for the first instances."""
+    found = []
+    for i in range(INSTANCES):
+        step = ardupilot.PORT_STEP * i
+        stations = f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}"
+        found += [
+            Port(px4.SIMULATOR_PORT + i, "tcp", f"PX4 {i}, simulator link"),
+            Port(px4.PILOT_PORT + i, "udp", f"PX4 {i}, the built-in ground station, or MAVSDK with --pilot none"),
+            Port(px4.LISTENER_PORT + i, "udp", f"PX4 {i}, the built-in ground station with --pilot none"),
+            Port(px4.COMMAND_PORT + i, "udp", f"PX4 {i} itself", ours=False),
+            Port(px4.GROUND_PORT + i, "udp", f"PX4 {i} itself, ground station link", ours=False),
+            Port(ardupilot.PHYSICS_PORT + step, "udp", f"ArduPilot {i}, simulator link"),
+            Port(ardupilot.TCP_PORT + step, "tcp", f"ArduPilot {i} itself, for clients with --pilot none", ours=False),
+            Port(GROUND_STATION_PORT + step, "udp", stations, client=True),
+        ]
+    return found
+
+
+def examine(proc: Path = Path("/proc")) -> list[Finding]:
+    """Look at everything."""
+    browsers = ("chromium", "chromium-browser", "google-chrome")
+    findings = [
+        _autopilot("PX4", lambda: find_px4().binary, PX4_VERSION),
+        *(
+            _autopilot(f"ArduPilot {name.removeprefix('ardu')}", partial(find_program, name), ARDUPILOT_VERSION)
+            for name in FIRMWARES
+        ),
+        _compiler(),
+        _cache(),
+        _browser(browsers),
+        _postgres(),
+    ]
+    busy = holders(proc)
+    if busy is None:
+        findings.append(Finding("ports", False, f"{proc}/net cannot be read", "ports are not checked on this system"))
+        return findings
+    free = [port for port in ports() if (port.protocol, port.number) not in busy]
+    findings += [_busy(port, busy[port.protocol, port.number]) for port in ports() if port not in free]
+    findings.append(Finding("free ports", True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
+    return findings
+
+
+# ---------------------------------------------------------------------------------------------- programs
+
+
+def _autopilot(name: str, find: Callable[[], Path], pattern: re.Pattern[bytes]) -> Finding:
+    try:
+        program = find()
+    except LinkError as error:
+        text, _, cure = str(error).partition(": set ")
+        return Finding(name, False, text, f"set {cure}" if cure else "")
+    return Finding(name, True, f"{program}, version {version_in(program, pattern) or 'unknown'}")
+
+
+def _compiler() -> Finding:
+    try:
+        return Finding("compiler", True, native.compiler_version())
+    except (IronbirdError, OSError) as error:
+        return Finding("compiler", False, str(error), "install the package ziglang, or set IRONBIRD_CC")
+
+
+def _cache() -> Finding:
+    """The cache of native code: its owner, who can write there, whether this user can."""
+    try:
+        folder = cache.checked_folder()
+        cache.make_folder()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+    except IronbirdError as error:
+        text, _, cure = str(error).rpartition("; ")
+        return Finding("cache", False, text, cure)
+    except OSError as error:
+        text, _, cure = str(cache.cannot_write(folder, error)).rpartition("; ")
+        return Finding("cache", False, text, cure)
+    return Finding("cache", True, str(folder))
+
+
+def _browser(programs: tuple[str, ...]) -> Finding:
+    for program in programs:
+        found = shutil.which(program)
+        if found:
+            return Finding("browser", True, f"{found}; opens report pages in tests")
+    return Finding(
+        "browser", False, "not found; it opens report pages in tests", "install chromium to have them tested"
+    )
+
+
+def _postgres() -> Finding:
+    found = shutil.which("pg_ctl")
+    candidates = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+    if not candidates:
+        return Finding(
+            "PostgreSQL",
+            False,
+            "not found; campaigns can be stored there",
+            "install postgresql for campaigns of several machines; a file of SQLite serves one",
+        )
+    return Finding("PostgreSQL", True, f"{candidates[-1]}; campaigns can be stored there")
+
+
+# ---------------------------------------------------------------------------------------------- ports
+
+
+def _busy(port: Port, held_by: list[Holder]) -> Finding:
+    who = ", ".join(map(str, held_by))
+    if port.client:
+        return Finding(f"{port.protocol} {port.number}", True, f"{who} listens ({port.used_for})")
+    cure = "end it, or use another instance" if port.ours else "an autopilot is running already; end it"
+    return Finding(f"{port.protocol} {port.number}", False, f"busy ({port.used_for}): {who}", cure)
+
+
+def holders(proc: Path = Path("/proc")) -> dict[tuple[str, int], list[Holder]] | None:
+    """Who listens on which port, by protocol and number; None where the system does not say."""
+    inodes: dict[str, tuple[str, int]] = {}
+    seen = False
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        protocol = table.removesuffix("6")
+        try:
+            lines = (proc / "net" / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        seen = True
+        for line in lines:
+            parts = line.split()
+            if len(parts) < 10 or (protocol == "tcp" and parts[3] != LISTENING):
+                continue
+            inodes[parts[9]] = (protocol, int(parts[1].rpartition(":")[2], 16))
+    if not seen:
+        return None
+    found: dict[tuple[str, int], list[Holder]] = {}
+    owners = _owners(proc, set(inodes))
+    for inode, key in inodes.items():
+        holder = owners.get(inode, Holder(0, ""))
+        if holder not in found.setdefault(key, []):
+            found[key].append(holder)
+    return found
+
+
+def _owners(proc: Path, inodes: set[str]) -> dict[str, Holder]:
+    """Processes that hold sockets, by inode; those of other users cannot be seen."""
+    owners: dict[str, Holder] = {}
+    for folder in proc.iterdir():
+        if not folder.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):  # it ended, or is another user's
+            for link in (folder / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    target = os.readlink(link)
+                    inode = target.removeprefix("socket:[").removesuffix("]")
+                    if target.startswith("socket:[") and inode in inodes:
+                        words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                        owners[inode] = Holder(int(folder.name), words[:80])
+    return owners

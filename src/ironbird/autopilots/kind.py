@@ -1,0 +1,211 @@
+"""What PX4 and ArduPilot share as kinds of control systems: a program on this computer, in lockstep, over MAVLink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from ironbird.errors import LinkError
+from ironbird.ground.client.attended import Attended
+from ironbird.ground.relay import Relay, is_record
+from ironbird.ground.wires import Wire
+from ironbird.host.process import GROUND_STATION_PORT, AutopilotProcess, check_trusted
+from ironbird.host.virtual_time.run import libraries_of
+from ironbird.protocols.autopilot_log import AutopilotLog, read_autopilot_log
+from ironbird.protocols.geodesy import Place
+from ironbird.protocols.orders import is_orders
+from ironbird.protocols.parm_file import parse_parm
+from ironbird.rig.mission_plan import class_of, plan_of
+from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
+from ironbird.vehicles.load import Vehicle
+
+
+class AutopilotOptions(Options):
+    """Where the autopilot is and who commands it."""
+
+    folder: Annotated[
+        str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
+    ] = None
+    pilot: Annotated[
+        Literal["ours", "attended", "none", "sticks"],
+        Field(
+            description="The built-in ground station flies the mission; or obeys orders in flight (attended: the live "
+            "rig, or a record of its orders); or none, so that another ground station may; or PX4's multicopters by "
+            "sticks in position mode, where its collision prevention acts."
+        ),
+    ] = "ours"
+    flights: Annotated[
+        int,
+        Field(
+            description="With pilot none: after how many flights, each with a landing and disarming, the run ends; 0: "
+            "not by itself.",
+            ge=0,
+            le=1000,
+        ),
+    ] = 1
+    instance: Annotated[
+        int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
+    ] = None
+    time: Annotated[
+        Literal["real", "virtual", "paced"],
+        Field(
+            description="virtual: the program's clock is the simulation's and the flight repeats to the last byte; "
+            "paced: the same, held to the wall clock; real: its clock is the wall's."
+        ),
+    ] = "real"
+    ground_station: Annotated[
+        bool,
+        Field(
+            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time, unless it is "
+            "quiet); in virtual time it may listen only, and the flight is the same."
+        ),
+    ] = False
+    params: Annotated[
+        str,
+        Field(
+            description="Parameters of the autopilot on top of those of the vehicle: NAME=VALUE, apart by commas or "
+            "lines."
+        ),
+    ] = ""
+
+    @field_validator("params")
+    @classmethod
+    def _check_params(cls, text: str) -> str:
+        try:
+            read_params(text)
+        except LinkError as error:
+            raise ValueError(str(error)) from None
+        return text
+
+
+def read_params(text: str) -> dict[str, float]:
+    """The option `params`: names with numbers, later ones win; `LinkError` names what is none."""
+    return {name: param.value for name, param in parse_parm(text.replace(",", "\n"), "params").items()}
+
+
+class AutopilotKind(Kind):
+    """An autopilot whose program Ironbird starts; it flies all vehicle types of MAVLink."""
+
+    options: type[Options] = AutopilotOptions
+    log_ending: str  # of the names of its logs
+
+    def pace(self, options: Options) -> float | None:
+        """Real time if it is to be paced."""
+        return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
+
+    def repeats(self, options: Options, script: str) -> bool:
+        """In virtual time, with the built-in ground station or with the record of another one."""
+        if not isinstance(options, AutopilotOptions) or options.time == "real":
+            return False
+        return options.pilot != "none" or is_record(script)
+
+    def takes_orders(self, template: str) -> bool:
+        """All."""
+        return True
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """Unchanged; `LinkError` if autopilots have no word for it."""
+        class_of(vehicle)
+        return vehicle
+
+    def links(self, options: Options) -> Sequence[str]:
+        """Telemetry, both ways."""
+        return ("ground", "vehicle")
+
+    def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
+        """The largest of its logs; `LinkError` if there is none that can be read."""
+        logs = [path for path in paths if path.suffix.lower() == self.log_ending]
+        if not logs:
+            left = ", ".join(path.name for path in paths) or "nothing"
+            raise LinkError(f"{self.title} left no log ({self.log_ending}); it left {left}")
+        largest = max(logs, key=lambda path: path.stat().st_size if path.is_file() else -1)
+        log = read_autopilot_log(largest, home)
+        if len(logs) > 1:
+            log.notes.append(f"it wrote {len(logs)} logs; this is the largest of them")
+        return log
+
+
+def chosen(task: Task) -> AutopilotOptions:
+    """The options of a task for an autopilot."""
+    assert isinstance(task.options, AutopilotOptions)
+    return task.options
+
+
+def trusted(task: Task, variable: str) -> AutopilotOptions:
+    """The same; `LinkError` if they name a program that only a file names."""
+    options = chosen(task)
+    if options.folder is not None:
+        check_trusted(options.folder, variable)
+    return options
+
+
+def watches(task: Task) -> bool:
+    """Whether the built-in ground station only watches: another one commands, or there is nothing to fly."""
+    pilot = chosen(task).pilot
+    return pilot == "none" or (pilot == "ours" and not (task.items or task.script))
+
+
+def mirror_port(task: Task) -> int | None:
+    """Where ground stations of others listen in virtual time, if they are to."""
+    options = chosen(task)
+    return GROUND_STATION_PORT if options.time != "real" and options.ground_station else None
+
+
+def in_virtual_time(task: Task) -> bool:
+    """Whether the program runs in virtual time; `LinkError` if nothing would command it."""
+    options = chosen(task)
+    virtual = options.time != "real"
+    if virtual and options.pilot != "none" and watches(task):
+        raise LinkError("in virtual time the autopilot needs commands: give a mission, or --pilot none for others")
+    if is_record(task.script) and not (virtual and options.pilot == "none"):
+        raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")
+    if is_orders(task.script) and options.pilot != "attended":
+        raise LinkError("a record of orders is flown with --pilot attended")
+    return virtual
+
+
+def attended(task: Task, wire: Wire, *, accept_calibration: bool = False) -> Attended:
+    """The built-in ground station that obeys orders in flight, on a wire, which it closes."""
+    try:
+        script = task.script if is_orders(task.script) else ""
+        plan = plan_of(task)
+        return Attended(wire, plan=plan, items=task.items, script=script, accept_calibration=accept_calibration)
+    except BaseException:
+        wire.close()
+        raise
+
+
+def attend(system: ControlSystem, pilot: Attended) -> Seat:
+    """Both together: a flight of any length, with all orders recorded."""
+    system.recorder, system.open_ended = pilot.record, True
+    return Seat(system, pilot)
+
+
+def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = None, shift: int = 0) -> Relay | None:
+    """In virtual time, the way of other ground stations to the autopilot, if they are to command; else None."""
+    if process.run is None or chosen(task).pilot != "none":
+        return None
+    port = GROUND_STATION_PORT
+    return Relay(process, port, peer_port=peer_port, script=task.script, outside=port + shift)
+
+
+def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
+    """A program, and in virtual time the libraries that it is linked with: they are part of what repeats."""
+    virtual = isinstance(options, AutopilotOptions) and options.time != "real"
+    return (program, *(libraries_of(program) if virtual else ()))
+
+
+def announce(task: Task, ports: str) -> None:
+    """Announce the ports for external commands and what ends the run; or the ports for additional ground stations."""
+    if task.announce is None:
+        return
+    if watches(task):
+        count = chosen(task).flights
+        flight = "its flight" if count == 1 else f"{count} flights"
+        down = f"when the vehicle is down and disarmed after {flight}, " if count else ""
+        task.announce(f"{ports}; the run ends {down}at {task.until_s:g} s of simulation time, or with Ctrl-C")
+    elif chosen(task).pilot == "attended" and chosen(task).ground_station:
+        task.announce(ports)

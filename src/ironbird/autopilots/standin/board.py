@@ -1,0 +1,94 @@
+"""A stand-in for a PX4 board on a cable: it gives controls by its own clock [PX4Hitl]."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+
+from ironbird.autopilots.standin.px4 import HEARTBEAT, Px4Side
+from ironbird.errors import LinkError
+from ironbird.host.realtime import WallClock, undisturbed
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.rig.reference_autopilot import ReferenceAutopilot
+from ironbird.transport.cable import Cable
+
+CATCH_UP_S = 0.5
+
+
+@dataclass
+class Heard:
+    """What a board received over its cable, from the first sensors on."""
+
+    seconds: float = 0.0
+    sensors: int = 0
+    fixes: int = 0
+    controls: int = 0  # sent while it received something
+    lost: int = 0  # frames that are missing by their numbers
+    garbage: int = 0  # bytes that belong to no frame
+
+    def data(self) -> dict[str, float]:
+        """With rates: of sensors from the first to the last."""
+        passed = max(self.seconds, 1e-9)
+        rates = {"sensor_hz": max(self.sensors - 1, 0) / passed, "gnss_hz": self.fixes / passed}
+        return {**vars(self), **rates, "control_hz": self.controls / passed}
+
+
+def run_px4_board(
+    pilot: ReferenceAutopilot,
+    cable: Cable,
+    *,
+    patience_s: float = 30.0,
+    connect_s: float = 600.0,
+    clock: WallClock | None = None,
+    priority: bool = True,
+) -> Heard:
+    """As a PX4 board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up.
+
+    As PX4 it gives controls 200 times a second until SET_MESSAGE_INTERVAL asks for another rate.
+    """
+    clock = clock or WallClock()
+    side, parser, packer = Px4Side(pilot, alone=True), Parser(count_lost=True), Packer()
+    heard = Heard()
+    first_at, last_at, beat_at = 0.0, clock.now(), -math.inf
+    due, sent = 0.0, 0
+    rest = b""
+    cable.open()
+    with contextlib.closing(cable), undisturbed(priority=priority):
+        while True:
+            try:
+                data = cable.read()
+            except OSError:  # hung up
+                break
+            now = clock.now()
+            for number, payload, _, _ in parser.feed(data) if data else ():
+                last_at = now
+                heard.fixes += number == dialect.HIL_GPS.id
+                if side.take(number, payload):
+                    side.run()
+            if side.sensors:
+                if not heard.sensors:
+                    first_at = due = now
+                heard.sensors, heard.seconds = side.sensors, last_at - first_at
+                heard.controls = sent if data else heard.controls
+                if now >= due:  # late ones are made up for
+                    due = max(due + 1.0 / side.control_hz, now - CATCH_UP_S)
+                    sent += 1
+                    packer.add(dialect.HIL_ACTUATOR_CONTROLS, *side.controls())
+            if now - beat_at >= 1.0:
+                beat_at = now
+                packer.add(dialect.HEARTBEAT, *HEARTBEAT)
+            rest += packer.take()
+            if rest:
+                try:
+                    rest = rest[cable.write(memoryview(rest)) :]
+                except OSError:
+                    break
+            if now - last_at > (patience_s if side.sensors else connect_s):
+                if side.sensors:
+                    break
+                raise LinkError(f"{cable.name}: no sensors came over the cable for {connect_s:g} s")
+            cable.wait((due if side.sensors else now + 0.1) - clock.now())
+    heard.lost, heard.garbage = parser.lost, parser.skipped
+    return heard

@@ -1,0 +1,1 @@
+"""Flight controller boards: sensor chips on their buses, wires that break, microcontrollers, chips as hardware."""

@@ -1,0 +1,1 @@
+"""Sensor chips, one file each."""

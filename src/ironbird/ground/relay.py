@@ -1,0 +1,116 @@
+"""Ground stations of others that command an autopilot in virtual time, recorded and played again.
+
+The autopilot's link for ground stations ends in a port of its run. What it says there goes out to UDP 14550 of this
+computer; what comes back is handed to it between two steps, when every thread of it waits, and is written down with
+the time of that moment. A flight with this record as its script gets the same bytes at the same times, and repeats to
+the last one; messages of others are ignored then.
+
+Not recorded: what other programs send to the autopilot by links that virtual time does not have (TCP, serial lines).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections import deque
+
+from ironbird.errors import LinkError
+from ironbird.host.process import GROUND_STATION_PORT, AutopilotProcess
+
+HEADER = "# ironbird: what ground stations sent, 1: microseconds, bytes"
+MOST_PACKETS = 200  # taken at once
+MOST_BYTES = 2048  # of a datagram: MAVLink's longest is 280
+MOST_RECORDED = 64 << 20  # bytes of a record: a station that floods ends the flight, not the memory
+
+
+def is_record(script: str) -> bool:
+    """Whether a script is a record of this module."""
+    return script.startswith(HEADER)
+
+
+def read_record(script: str) -> deque[tuple[int, bytes]]:
+    """Microseconds and datagrams; `LinkError` names the line that is none."""
+    if not is_record(script):
+        raise LinkError(f"this is no record of a ground station: its first line is not '{HEADER}'")
+    found: deque[tuple[int, bytes]] = deque()
+    for number, line in enumerate(script.splitlines()[1:], start=2):
+        time_us, _, data = line.partition(" ")
+        try:
+            entry = int(time_us), bytes.fromhex(data)
+        except ValueError:
+            raise LinkError(f"record of a ground station, line {number}: '{line[:40]}' is no time with bytes") from None
+        if entry[0] < (found[-1][0] if found else 0) or not 0 < len(entry[1]) <= MOST_BYTES:
+            raise LinkError(
+                f"record of a ground station, line {number}: times go up and datagrams have 1 to {MOST_BYTES} bytes"
+            )
+        found.append(entry)
+    return found
+
+
+class Relay:
+    """The autopilot's link for ground stations, in virtual time: `port` of the run; `script` is a record to play."""
+
+    def __init__(
+        self, process: AutopilotProcess, port: int, *, peer_port: int | None = None, script: str = "",
+        outside: int = GROUND_STATION_PORT,
+    ) -> None:  # fmt: skip
+        assert process.run is not None
+        self._process = process
+        self._played = read_record(script) if script else None
+        self._lines, self._size = [HEADER], 0
+        self._peer = process.run.address(peer_port) if peer_port is not None else None
+        self._inside = process.run.datagrams(port)
+        self._outside: socket.socket | None = None
+        if self._played is None:
+            self._outside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._outside.bind(("127.0.0.1", 0))
+            self._outside.setblocking(False)
+        self._to = ("127.0.0.1", outside)
+
+    def poll(self, time_us: int) -> None:
+        """Pass on what has come from both sides; between two steps of the run."""
+        self._process.settle()
+        for _ in range(MOST_PACKETS):
+            try:
+                data, source = self._inside.recvfrom(65536)
+            except OSError:
+                break
+            self._peer = source or self._peer
+            if self._outside is not None:
+                with contextlib.suppress(OSError):  # no listener, or not fast enough
+                    self._outside.sendto(data, self._to)
+        for data in self._due(time_us):
+            if self._peer is not None:
+                self._lines.append(f"{time_us} {data.hex()}")
+                with contextlib.suppress(OSError):  # its port is not open yet, or no longer
+                    self._inside.sendto(data, self._peer)
+
+    def _due(self, time_us: int) -> list[bytes]:
+        """What is to be handed in now: from the record, or from outside."""
+        found: list[bytes] = []
+        if self._played is not None:
+            while self._played and self._played[0][0] <= time_us:
+                found.append(self._played.popleft()[1])
+            return found
+        assert self._outside is not None
+        for _ in range(MOST_PACKETS):
+            try:
+                data, _ = self._outside.recvfrom(MOST_BYTES)
+            except OSError:
+                break
+            if data:
+                found.append(data)
+                self._size += len(data)
+        if self._size > MOST_RECORDED:
+            raise LinkError(f"a ground station has sent more than {MOST_RECORDED >> 20} MB: end it, or fly shorter")
+        return found
+
+    def record(self) -> str:
+        """All that was handed in so far."""
+        return "\n".join(self._lines) + "\n"
+
+    def close(self) -> None:
+        """Let go of the ports. May be called twice."""
+        self._inside.close()
+        if self._outside is not None:
+            self._outside.close()

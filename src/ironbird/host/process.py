@@ -1,0 +1,355 @@
+"""What the processes of all autopilots share: found, started in a folder of their own, ended with all they made.
+
+Three things see to it that nothing is left behind: `stop`; `atexit` if that was not called; and a guard, a process of
+its own (`host/guard.py`) that clears up if Ironbird is killed. The autopilot itself ends with Ironbird in any case.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ironbird.errors import LinkError
+from ironbird.host import guard
+from ironbird.host.virtual_time.run import VirtualRun, become
+
+GONE_S = 5.0  # a program that says that it ends has ended by then
+PDEATHSIG = 1  # PR_SET_PDEATHSIG
+NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than this process
+LAST_LINES = 5
+LAST_BYTES = 65536
+# Environment of an autopilot: no tokens, passwords and keys that may be in it. Variables that begin with
+# IRONBIRD_ or LC_ go along, and those that IRONBIRD_PASS names.
+PASSED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
+    "ASAN_OPTIONS", "UBSAN_OPTIONS",
+)  # fmt: skip
+PASS_VARIABLE = "IRONBIRD_PASS"
+TRUSTED_VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started
+GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
+REST_S = 60.0  # wall time in which a program in virtual time comes to a rest
+MOST_PATH = 107  # characters of the path of a local socket
+SOCKET = "/xxxxxxxx/run/tmp/px4-sock-0"  # the longest of a run, below the place of its folder
+SHORT_PLACE = "/tmp"
+
+
+def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
+    """Where an autopilot may be, with the name of the source: the argument, the variable, the PATH."""
+    for source, place in (("argument", where), (variable, os.environ.get(variable)), ("PATH", shutil.which(program))):
+        if place:
+            yield source, Path(place).expanduser()
+
+
+def passed_on() -> dict[str, str]:
+    """The environment variables that are passed on to started programs."""
+    more = {name.strip() for name in os.environ.get(PASS_VARIABLE, "").split(",")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED or name in more or name.startswith(("IRONBIRD_", "LC_"))
+    }
+
+
+def trust(folder: str | Path) -> None:
+    """Say that programs of a folder may be started although only a file names it; holds for worker processes too."""
+    known = os.environ.get(TRUSTED_VARIABLE, "")
+    os.environ[TRUSTED_VARIABLE] = os.pathsep.join(filter(None, (known, str(Path(folder).expanduser().resolve()))))
+
+
+def check_trusted(folder: str, variable: str) -> None:
+    """`LinkError` if only a case, an order or a store says that programs are in a folder: those are data."""
+    named = [os.environ.get(variable, ""), *os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)]
+    if Path(folder).expanduser().resolve() not in {Path(place).expanduser().resolve() for place in named if place}:
+        raise LinkError(
+            f"a program in '{folder}' is named by a file alone, and files of others may name any: if you trust it, set "
+            f"{variable}={folder}"
+        )
+
+
+def is_program(path: Path) -> bool:
+    """Whether a file can be run."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def bind(kind: int, port: int) -> socket.socket | None:
+    """A bound socket on loopback, a listening one if it is TCP; None if the port is taken."""
+    made = socket.socket(socket.AF_INET, kind)
+    try:
+        if kind == socket.SOCK_STREAM:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("127.0.0.1", port))
+        if kind == socket.SOCK_STREAM:
+            made.listen(1)
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def is_free(kind: int, port: int) -> bool:
+    """Whether a port is free at the moment."""
+    probe = bind(kind, port)
+    if probe is not None:
+        probe.close()
+    return probe is not None
+
+
+def free_udp_port() -> int:
+    """A port that is free at the moment."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def free_tcp_port(first: int, step: int) -> int:
+    """The first of a row of ports that are free at the moment."""
+    return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
+
+
+def short_place(prefix: str) -> str:
+    """Where the folder of a run in virtual time can be: paths of sockets have a limit, programs of root must get in."""
+    usual = tempfile.gettempdir()
+    for place in (usual, SHORT_PLACE):
+        short = len(place) + len(prefix) + len(SOCKET) <= MOST_PATH
+        if short and os.access(place, os.W_OK) and (os.geteuid() != 0 or is_open_to_all(Path(place))):
+            return place
+    raise LinkError(
+        f"virtual time: {usual} has too long a path for sockets ({MOST_PATH} characters) or is closed to other users, "
+        f"as whom root starts programs, and {SHORT_PLACE} cannot be used: set TMPDIR to a shorter folder"
+    )
+
+
+def is_open_to_all(folder: Path) -> bool:
+    """Whether every user may go into a folder."""
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.resolve().parents))
+
+
+class AutopilotProcess(ABC):
+    """One process of an autopilot. Its log and its output are copied to `keep` when it ends; all else is removed."""
+
+    prefix: str  # of the name of its folder
+    console_name = "console.txt"
+    slack_s = 0.0  # in virtual time its sleeps end at multiples of this
+    goodbye_s = 0.0  # how long `stop` waits for it to end by itself
+
+    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, virtual: bool = False) -> None:
+        self.where = where
+        self.keep = keep
+        self.folder: Path | None = None
+        self.logs: list[Path] = []
+        self.figures: dict[str, str] = {}  # for the summary of a flight, from when it was asked to end
+        self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+        self.run: VirtualRun | None = None  # in virtual time; its sockets are there before the program
+        if virtual:
+            folder = self._make_folder(virtual=True)
+            (folder / "run").mkdir()
+            try:
+                self.run = VirtualRun(folder / "run", simulated=True, slack_s=self.slack_s)
+            except BaseException:
+                self.stop()
+                raise
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For messages."""
+
+    @abstractmethod
+    def _to_keep(self, folder: Path) -> Sequence[Path]:
+        """The files of its folder that go to `keep`."""
+
+    def _locked(self) -> Sequence[Path]:
+        """A lock file outside its folder, and files that belong to it; it removes them itself unless it is killed."""
+        return ()
+
+    @property
+    def pid(self) -> int | None:
+        """Its number in the system; None before its start and after its end."""
+        return self._process.pid if self._process is not None else None
+
+    def _make_folder(self, *, virtual: bool = False) -> Path:
+        """A folder of its own, and the guard that removes it if this process cannot; the present one, if any."""
+        if self.folder is not None:
+            return self.folder
+        if self.keep is not None:
+            self.keep.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix, dir=short_place(self.prefix) if virtual else None))
+        atexit.register(self.stop)
+        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder)]
+        command += map(str, () if virtual else self._locked())
+        self._guard = subprocess.Popen(
+            command,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=passed_on(),
+        )
+        return self.folder
+
+    def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
+        """Start it in its folder, without a shell, with few variables of this process (`passed_on`) and these.
+
+        It is the head of a session and a process group, gets no more rights than this process, and ends with it.
+        """
+        assert self.folder is not None
+        parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()
+        if owner is not None:  # root: the program is another user's
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, *owner, follow_symlinks=False)
+
+        def die_with_parent() -> None:
+            if run is not None:
+                run.prepare_child()
+            elif owner is not None:
+                become(owner)
+            with contextlib.suppress(AttributeError):  # Linux only
+                libc.prctl(PDEATHSIG, signal.SIGKILL)
+                libc.prctl(NO_NEW_PRIVS, *(ctypes.c_ulong(argument) for argument in (1, 0, 0, 0)))
+            if os.getppid() != parent:
+                os._exit(1)
+
+        with (self.folder / self.console_name).open("wb") as console:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    cwd=cwd,
+                    env=self._variables(settings or {}),
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,
+                )
+            except OSError as error:
+                self.stop()
+                raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
+        if run is not None:
+            run.share_processor_with(self._process.pid)
+        self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
+
+    def _owner(self) -> tuple[int, int] | None:
+        """The user that it becomes if this process is root's; None: the same user."""
+        return self.run.owner if self.run is not None else None
+
+    def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Its environment."""
+        return self.run.variables(settings) if self.run is not None else passed_on() | dict(settings)
+
+    def _tell_guard(self, line: str) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            with contextlib.suppress(OSError):  # it was killed by another
+                self._guard.stdin.write(line.encode())
+                self._guard.stdin.flush()
+
+    def running(self) -> bool:
+        """Whether it is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def check(self, where: str = "") -> None:
+        """Raise if it ended by itself; `where` is how far the run was."""
+        if self._process is not None and self._process.poll() is not None:
+            ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
+            raise LinkError(f"{ended}; its output: {self.said() or 'nothing'}")
+
+    def settle(self, where: Callable[[], str] = str) -> None:
+        """In virtual time, wait for the simulator's turn; `LinkError` if that never comes. Else nothing."""
+        if self.run is None:
+            return
+
+        def check() -> None:
+            self.check(where())
+
+        try:
+            self.run.settle(REST_S, check)
+        except LinkError as error:
+            raise LinkError(f"{self.name}: {error} {where()}".rstrip()) from None
+        if self.run.head.ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if self._process is not None:
+                    self._process.wait(GONE_S)
+            check()
+
+    def said(self) -> str:
+        """Its last lines."""
+        if self.folder is None or not (self.folder / self.console_name).is_file():
+            return ""
+        with (self.folder / self.console_name).open("rb") as console:
+            console.seek(max(0, os.fstat(console.fileno()).st_size - LAST_BYTES))
+            lines = console.read(LAST_BYTES).decode(errors="replace").splitlines()
+        return " / ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip())
+
+    def console(self) -> str:
+        """All of its output so far."""
+        if self.folder is None or not (self.folder / self.console_name).is_file():
+            return ""
+        return (self.folder / self.console_name).read_text(errors="replace")
+
+    def ask_to_end(self) -> None:
+        """It ends as soon as its loop comes to it, and writes its log before."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        if self.run is None:
+            self._process.terminate()
+            return
+        with contextlib.suppress(LinkError):  # stuck or gone: `stop` ends it by force
+            self.settle()
+            head = self.run.head
+            self.figures = {
+                "virtual time": f"{head.switches} switches between {head.threads} threads, trace {self.run.trace}"
+            }
+            self.run.order_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End it, take its log along, remove its folder. May be called twice."""
+        if self._process is not None:
+            self._end(self._process)
+            self._process = None
+        if self.run is not None:
+            self.run.close()
+        folder = self.folder
+        if folder is not None:
+            if self.keep is not None:
+                copies = [shutil.copy2(path, self.keep / path.name) for path in self._to_keep(folder) if path.is_file()]
+                self.logs = [Path(copy) for copy in copies]
+            shutil.rmtree(folder, ignore_errors=True)
+            self.folder = None
+        if self._guard is not None:
+            self._tell_guard(guard.DONE)
+            self._guard.communicate()
+            self._guard = None
+        atexit.unregister(self.stop)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self.ask_to_end()
+        deadline = time.monotonic() + self.goodbye_s
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # all of its group, also what it started
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if self._locked():
+            lock, *others = self._locked()
+            guard.remove_unless_locked(lock, others)
+
+
+def _end(code: int) -> str:
+    if code >= 0:
+        return f"ended with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"

@@ -1,0 +1,423 @@
+"""A run in virtual time: programs of others, unmodified, whose clock, threads and sockets Ironbird controls.
+
+A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run go on at
+a time, in an order that only they decide, and when all of them wait the clock jumps to the next deadline. A simulator
+allows time to run up to a moment (`allow`) and gets the turn back when every thread waits for something later
+(`settle`): what it sends in between is in the run's sockets before it can be looked for. So a run is a function of
+the program, its files and what was sent.
+
+Internet sockets of the program are local ones in the run's folder (`net/u14550` for UDP, `net/t4560` for TCP): nothing
+leaves the run, ports are its own, and what is sent has arrived when the call returns.
+
+Not covered: programs that are linked statically or are not for glibc on x86-64 Linux; `rdtsc` and other instructions
+that read clocks or noise; processors that differ in their arithmetic; the order of names in a folder. Work takes no
+time: what is too slow for real time is not seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import mmap
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ironbird.compiler import native
+from ironbird.compiler.native_text import load_texts
+from ironbird.errors import LinkError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+TEXTS = (
+    "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c",
+    "vt_processes.c", "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
+)  # fmt: skip
+FOLDER = Path(__file__).parent / "c"
+VARIABLE = "IRONBIRD_VIRTUAL_TIME"
+MAGIC, NEVER = 0x656D695469567249, (1 << 64) - 1
+FILE_SIZE = 1 << 20  # of the mapped file; more than the library's structures take
+EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: the calendar of a run begins here
+SLICE_NS = 50_000_000  # between two looks at the processes
+STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not the library's
+PORTS = 1 << 16  # of UDP
+MASK_WORDS = 16
+ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
+MOST_BYTES = 65536  # of a message
+NOBODY = "nobody"
+# What a program sees of the environment: the same for every user
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "USER": NOBODY}
+
+
+class _Head(ctypes.Structure):
+    """`vt_head` of c/vt_layout.h."""
+
+    _fields_ = [
+        *(
+            (name, ctypes.c_uint64)
+            for name in (
+                "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
+                "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
+                "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at",
+                "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+            )
+        ),
+        ("text", ctypes.c_char * 1024),
+    ]  # fmt: skip
+
+
+class _Turn(ctypes.Structure):
+    """`ib_turn` of c/simulator_turn.c."""
+
+    _fields_ = [
+        ("turn", ctypes.c_void_p),
+        ("grant", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("slice_ns", "carrier", "place", "waits")),
+        ("anywhere", ctypes.c_uint64 * MASK_WORDS),
+    ]
+
+
+@functools.cache
+def _turns() -> ctypes.CDLL:
+    library = load_texts(FOLDER / "simulator_turn.c", structures={"ib_turn": _Turn})
+    library.ib_turn_allow.restype, library.ib_turn_allow.argtypes = None, [ctypes.c_void_p, ctypes.c_uint64]
+    library.ib_turn_wait.restype, library.ib_turn_wait.argtypes = ctypes.c_int64, [ctypes.c_void_p]
+    return library
+
+
+class _Slot(ctypes.Structure):
+    """The first fields of `vt_slot`."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")),
+        ("pid", ctypes.c_int32),
+        ("tid", ctypes.c_int32),
+        ("runner", ctypes.c_int32),
+        ("name", ctypes.c_char * 16),
+    ]
+
+
+def library() -> bytes:
+    """The library, compiled for this computer or from the cache."""
+    if os.uname().sysname != "Linux" or os.uname().machine != "x86_64":
+        raise LinkError("virtual time needs Linux on x86-64; use --time real")
+    return native.build_preload("".join((FOLDER / name).read_text() for name in TEXTS))
+
+
+def libraries_of(program: Path) -> list[Path]:
+    """The libraries that a program is linked with."""
+    try:
+        done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    paths = (word for line in done.stdout.splitlines() for word in line.split() if word.startswith("/"))
+    return [Path(path) for path in sorted(set(paths))]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a program that was run to its end: equal runs are equal in all of this but the wall time."""
+
+    code: int
+    output: bytes
+    trace: str  # of every switch from thread to thread
+    switches: int
+    virtual_s: float
+    wall_s: float
+    failure: str = ""
+
+    def digest(self) -> str:
+        """A hash of all that must repeat."""
+        text = f"{self.code} {self.trace} {self.switches} {self.virtual_s:.9f} {self.failure}\n"
+        return hashlib.sha256(text.encode() + self.output).hexdigest()
+
+
+class Datagrams(socket.socket):
+    """A UDP port of a run, never waiting. Nothing that is sent to it is lost: a full queue of the kernel's, which holds
+    10 messages on many computers, is emptied before the sender goes on."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.bind(path)
+        self.setblocking(False)
+        self._taken: deque[tuple[bytes, Any]] = deque()
+
+    def empty(self) -> None:
+        """Take along what has come, for later."""
+        with contextlib.suppress(OSError):
+            while True:
+                self._taken.append(super().recvfrom(MOST_BYTES))
+
+    def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
+        """The next message and who sent it; `BlockingIOError` if there is none."""
+        return self._taken.popleft() if self._taken else super().recvfrom(bufsize, flags)
+
+    def recvfrom_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
+        """The same into a buffer: its size, and who sent it."""
+        if not self._taken:
+            return super().recvfrom_into(buffer, nbytes, flags)
+        data, source = self._taken.popleft()
+        memoryview(buffer).cast("B")[: len(data)] = data
+        return len(data), source
+
+
+class VirtualRun:
+    """The run of one folder. With `simulated` the clock stands until it is allowed to go on (`allow`).
+
+    Sleeps of the program end at multiples of `slack_s`, as those of a computer end late: programs that look at a clock
+    every few microseconds, although it moves with the simulator's steps, cost less then.
+    """
+
+    def __init__(self, folder: Path, *, simulated: bool, seed: int = 1, slack_s: float = 0.0) -> None:
+        self.folder = folder
+        self.net = folder / "net"
+        self.net.mkdir()
+        (folder / "virtual_time.so").write_bytes(library())
+        self._path = folder / "run"
+        self._path.write_bytes(bytes(FILE_SIZE))
+        with self._path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), FILE_SIZE)
+        self.head = _Head.from_buffer(self._map)
+        start = ctypes.addressof(self.head)
+        self._turn = _Turn(start + _Head.turn.offset, start + _Head.grant_ns.offset, SLICE_NS, 0, -1)
+        self._turn_at = ctypes.addressof(self._turn)
+        self._ports = (ctypes.c_uint8 * (PORTS // 8)).from_buffer(self._map, ctypes.sizeof(_Head))
+        self._sockets: list[Datagrams] = []
+        self._zero_ns = 0  # virtual time of the simulator's zero
+        self._held = -1, 0.0, 0.0  # calls so far, and when they were seen: wall, processor
+        head = self.head
+        head.magic, head.size = MAGIC, ctypes.sizeof(_Head)
+        head.grant_ns = 0 if simulated else NEVER
+        head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
+        head.slack_ns = round(slack_s * 1e9)
+        self.owner = owner_of_programs("virtual time")
+        if self.owner is not None:  # root: the program becomes another user
+            for path in (folder, self.net, self._path, folder / "virtual_time.so"):
+                os.chown(path, *self.owner)
+
+    def close(self) -> None:
+        """Let go of the shared memory. May be called twice."""
+        if not self._map.closed:
+            del self.head, self._ports
+            self._map.close()
+
+    # ------------------------------------------------------------------ starting programs
+
+    def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment of a program in this run."""
+        own = {"LD_PRELOAD": str(self.folder / "virtual_time.so"), VARIABLE: str(self._path), "HOME": str(self.folder)}
+        return ENVIRONMENT | dict(more or {}) | own
+
+    def prepare_child(self) -> None:
+        """In the child, before the program: addresses that do not vary, and never root."""
+        libc = ctypes.CDLL(None)
+        libc.personality(ctypes.c_ulong(ADDR_NO_RANDOMIZE))
+        become(self.owner)
+
+    def run(
+        self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None
+    ) -> Outcome:
+        """Run a program without a simulator to its end, and say what it did; `LinkError` if it does not end."""
+        begin = time.monotonic()
+        output = self.folder / "output"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                list(command),
+                cwd=self.folder,
+                env=self.variables(more),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=self.prepare_child,
+            )
+        try:
+            while process.poll() is None:
+                self._wait_for_turn()
+                stuck = self._stuck()
+                if stuck:
+                    raise LinkError(stuck)
+                if time.monotonic() - begin > timeout_s:
+                    raise LinkError(
+                        f"{command[0]} has not ended after {timeout_s:g} s; virtual time is {self.now_s:.6f} s"
+                    )
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return Outcome(
+            process.returncode,
+            output.read_bytes(),
+            self.trace,
+            int(self.head.switches),
+            self.now_s,
+            time.monotonic() - begin,
+            self.failure,
+        )
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time since the start of the run."""
+        return int(self.head.now_ns) * 1e-9
+
+    @property
+    def trace(self) -> str:
+        """A hash of every switch from thread to thread so far."""
+        return f"{self.head.trace:016x}"
+
+    @property
+    def failure(self) -> str:
+        """The message of the library when it ended the run; empty if it did not."""
+        return bytes(self.head.text).partition(b"\0")[0].decode(errors="replace") if self.head.failure else ""
+
+    @property
+    def at_simulator(self) -> bool:
+        """Whether it is the simulator's turn."""
+        return bool(self.head.turn) and not self.head.full
+
+    def zero_is_now(self) -> None:
+        """The simulator's time begins at this moment of the run."""
+        self._zero_ns = int(self.head.grant_ns)
+
+    def allow(self, time_us: int) -> None:
+        """Let the program run up to a moment of the simulator, and return at once. It must be the simulator's turn."""
+        self._allow_ns(self._zero_ns + 1000 * time_us)
+
+    def allow_more(self, step_s: float) -> None:
+        """The same for a piece of time, while the simulator's time has not begun."""
+        self._allow_ns(int(self.head.grant_ns) + round(step_s * 1e9))
+
+    def _allow_ns(self, grant_ns: int) -> None:
+        _turns().ib_turn_allow(self._turn_at, grant_ns)
+
+    def share_processor_with(self, pid: int) -> None:
+        """Keep the first thread of a program on the processor of the thread that waits for it."""
+        self._turn.carrier = pid
+
+    def settle(self, patience_s: float, check: Callable[[], None]) -> None:
+        """Wait for the simulator's turn; `LinkError` if the program has ended, failed or is stuck, at once then."""
+        if self.at_simulator:
+            return
+        begin = time.monotonic()
+        while True:
+            self._wait_for_turn()
+            if self.at_simulator:
+                break
+            if self.head.turn and self.head.full:
+                self._empty_sockets()
+                continue
+            check()
+            stuck = self._stuck()
+            waited = time.monotonic() - begin
+            if stuck or waited > patience_s:
+                raise LinkError(stuck or f"it has not come to a rest for {waited:.1f} s (wall)")
+        if self.failure:
+            raise LinkError(self.failure)
+
+    def _empty_sockets(self) -> None:
+        """A sender found no room: take what is there, and let it go on at the same moment."""
+        for made in self._sockets:
+            made.empty()
+        self.head.full = 0
+        self._allow_ns(0)
+
+    def order_signal(self, number: signal.Signals) -> None:
+        """Have a signal come at this moment of the run. It must be the simulator's turn; acts with the next `allow`."""
+        self.head.order_signal = int(number)
+
+    def _wait_for_turn(self) -> None:
+        _turns().ib_turn_wait(self._turn_at)
+
+    def _stuck(self) -> str:
+        """Why no thread can go on, if one runs on without a call of the library, or sleeps in another; or empty."""
+        head = self.head
+        if head.turn or head.ended or not head.processes:
+            return ""
+        slot = _Slot.from_buffer_copy(self._map, int(head.slots_at + head.slot_size * head.holder))
+        calls = int(head.calls) + int(head.switches)
+        wall, used_s = time.monotonic(), _used_s(slot.pid, slot.runner)
+        if calls != self._held[0]:
+            self._held = calls, wall, used_s
+            return ""
+        name = slot.name.decode(errors="replace") or _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/comm"))
+        who = f"thread '{name}' (number {int(head.holder)}) at {self.now_s:.6f} s of virtual time"
+        if used_s - self._held[2] > STUCK_S:
+            return (
+                f"{who} runs on without asking for the time or waiting, for {used_s - self._held[2]:.0f} s of "
+                "processor time: in virtual time no other program can run meanwhile; use --time real for this program"
+            )
+        if wall - self._held[1] > 3 * STUCK_S and used_s - self._held[2] < 0.1 * STUCK_S:
+            call = _line(Path(f"/proc/{slot.pid}/task/{slot.runner}/syscall")).split(" ")[0]
+            return f"{who} sleeps in system call {call}, which virtual time does not know as a wait"
+        return ""
+
+    # ------------------------------------------------------------------ sockets
+
+    def datagrams(self, port: int) -> socket.socket:
+        """The simulator's end of a UDP port of the run."""
+        made = Datagrams(self.address(port))
+        self._ports[port // 8] |= 1 << port % 8
+        self._open_to_program(f"u{port}")
+        self._sockets.append(made)
+        return made
+
+    def server(self, port: int) -> socket.socket:
+        """The same for a TCP port that the program connects to."""
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.bind(str(self.net / f"t{port}"))
+        made.listen(8)
+        self._open_to_program(f"t{port}")
+        return made
+
+    def address(self, port: int) -> str:
+        """Of a UDP port in the run."""
+        return str(self.net / f"u{port}")
+
+    def _open_to_program(self, name: str) -> None:
+        if self.owner is not None:
+            os.chown(self.net / name, *self.owner)
+
+
+def become(owner: tuple[int, int] | None) -> None:
+    """In a child: be this user from now on."""
+    if owner is not None:
+        os.setgroups([])
+        os.setgid(owner[1])
+        os.setuid(owner[0])
+
+
+def owner_of_programs(who: str) -> tuple[int, int] | None:
+    """The user that a program of root becomes; None if this process is not root's."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(NOBODY)
+    except KeyError:
+        raise LinkError(f"{who} never runs programs as root, and there is no user 'nobody' here") from None
+    return entry.pw_uid, entry.pw_gid
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return "?"
+
+
+def _used_s(pid: int, tid: int) -> float:
+    """Processor time of a thread so far."""
+    cells = _line(Path(f"/proc/{pid}/task/{tid}/stat")).rpartition(")")[2].split()
+    return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK") if len(cells) > 12 else 0.0

@@ -1,1 +1,0 @@
-"""Control systems outside the kernel: PX4, ArduPilot, flight controllers on a cable, programs of one's own."""

@@ -1,0 +1,1 @@
+"""Bytes and values: MAVLink, plans, parameters, logs of autopilots, structures of RflySim. No process, no rig."""

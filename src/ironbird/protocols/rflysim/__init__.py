@@ -1,0 +1,1 @@
+"""Structures that RflySim sends over UDP."""

@@ -1,0 +1,423 @@
+"""PX4 behind RflySim's ports, as CopterSim puts it there: PX4 flies, clients speak to it through the interface.
+
+In the MAVLink modes what clients say at 20100 goes to PX4 and what PX4 says goes to 20101, byte by byte, with the truth
+in between. In the UDP modes the structs become MAVLink for PX4, and its telemetry becomes structs. RflySim's own PX4
+has topics of its own (`rfly_ctrl`, `rfly_ext`, `rfly_px4`); a PX4 as it is published has `debug_array` in their place:
+rfly_ctrl and ExtToPX4 go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to
+40101.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ironbird import rotations
+from ironbird.autopilots.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process, free_instance
+from ironbird.errors import LinkError
+from ironbird.ground.client.listener import Listener
+from ironbird.ground.client.setpoints import SetPoint, leaning, moving, turning
+from ironbird.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND
+from ironbird.ground.wires import Port, Source
+from ironbird.protocols.geodesy import to_geodetic
+from ironbird.protocols.mavlink import dialect, numbers
+from ironbird.protocols.plan_file import Home
+from ironbird.rflysim.front import RflySimFront
+from ironbird.rflysim.mavlink import CopterSimEndpoint, say_truth
+from ironbird.rflysim.messages import Shown
+from ironbird.rflysim.ports import Ports
+from ironbird.rig.commander.abilities import FLIES
+from ironbird.rig.commander.gauges import Status
+from ironbird.rig.commander.stand import Motion, Stand
+from ironbird.rig.commander.target import Target, impossible
+from ironbird.rig.rig import Rig
+from ironbird.systems.px4.link import Px4
+from ironbird.vehicles.load import Vehicle
+
+ASK_S = 0.5  # simulation time between two askings for the same thing
+EXT_S = 0.02  # between two of ExtToPX4
+TO_HOVER, TO_CRUISE = 3.0, 4.0  # MAV_VTOL_STATE
+FORCED = 21196.0
+OF_PX4 = "rfly_px4"
+MOST_ARRAYS = 16
+ARRAY = 58  # numbers of DEBUG_FLOAT_ARRAY
+LANDED = {ON_GROUND: "on_ground", IN_AIR: "in_air", LANDING: "landing", "taking off": "taking_off"}
+WORDS = {name: word for word, name in MODES["px4"].items()}  # of modes
+# PX4 is flown without a remote control and a ground station, as RflySim's programs expect it
+PARAMS = {"NAV_RCL_ACT": 0, "NAV_DLL_ACT": 0, "COM_RCL_EXCEPT": 4}
+
+
+class Tapped(Port):
+    """PX4's port; what it says is kept for whoever passes it on."""
+
+    def __init__(self, port: int, **more: Any) -> None:
+        super().__init__(port, **more)
+        self.said: list[bytes] = []
+
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        for source, data in super().read():
+            self.said.append(data)
+            yield source, data
+
+
+class Ears(Listener):
+    """What PX4 says, with the array that stands for rfly_px4."""
+
+    def __init__(self, wire: Tapped) -> None:
+        super().__init__(wire)
+        self.arrays: dict[str, tuple[float, ...]] = {}  # by name; PX4 also repeats those that it is sent
+        self._listen(dialect.DEBUG_FLOAT_ARRAY, self._take_array)
+
+    def _take_array(self, said: Any) -> None:
+        name = said[2].partition(b"\0")[0].decode("ascii", "replace")
+        if name in self.arrays or len(self.arrays) < MOST_ARRAYS:
+            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
+
+    def say(self, message: dialect.Message, **fields: Any) -> None:
+        """Send a message to PX4."""
+        self._say(message, **fields)
+
+    def say_array(self, name: str, time_us: int, values: Sequence[float]) -> None:
+        """Numbers for its topic debug_array."""
+        row = [*values, *[0.0] * ARRAY][:ARRAY]
+        self._packer.add(dialect.DEBUG_FLOAT_ARRAY, time_us, 0, name.encode()[:10], *row)
+        self.wire.send(self._packer.take())
+
+    @property
+    def target(self) -> dict[str, int]:
+        """Whom messages are for."""
+        return {"target_system": self._system, "target_component": self._component}
+
+
+class Px4Commander(Stand):
+    """PX4 as a vehicle that takes commands. What was asked for and is not there yet is a refusal, to be asked again."""
+
+    def __init__(self, vehicle: Vehicle, rig: Rig, wire: Tapped, **told: Callable[..., None]) -> None:
+        super().__init__(vehicle, rig, **told)
+        self.wire = wire
+        self.ears = Ears(wire)
+        self._asked_s: dict[str, float] = {}
+
+    def poll(self) -> None:
+        """Receive from PX4; its modes, texts and failsafes are autopilot_events of the flight."""
+        self.ears.listen(self.time_s)
+        for event in self.ears.autopilot_events:
+            self.note(event.kind, event.text)
+        self.ears.autopilot_events.clear()
+
+    def close(self) -> None:
+        """Let go of its port."""
+        self.ears.close()
+
+    # ------------------------------------------------------------------ what is
+
+    @property
+    def mode(self) -> str:
+        """PX4's mode, by Ironbird's names."""
+        mode = WORDS.get(self.ears.mode, self.ears.mode.lower())
+        return "armed" if mode in ("hold", "take-off") and self.armed and not self.flying else mode
+
+    @property
+    def armed(self) -> bool:
+        """As PX4 says."""
+        return self.ears.armed
+
+    @property
+    def flying(self) -> bool:
+        """Whether it has left the ground."""
+        return self.kind in FLIES and self.armed and self.ears.landed not in ("", ON_GROUND)
+
+    def estimate(self) -> Motion:
+        """PX4's estimate; zeros until it was received."""
+        told = self.ears.telemetry
+        position, velocity, angles, rates = (
+            np.nan_to_num(np.array(row, float)) for row in (told.position, told.velocity, told.attitude, told.rates)
+        )
+        felt = self.rig.accels[0].values.copy() if self.rig.accels else np.zeros(3)
+        return Motion(position, velocity, rotations.from_euler(angles), angles, rates, felt)
+
+    def seen(self) -> Motion:
+        """What control acts on."""
+        return self.estimate()
+
+    def status(self) -> Status:
+        """What PX4 is doing."""
+        told, here = self.ears.telemetry, self.estimate()
+        details = self.rig.receivers[0].details if self.rig.receivers else {}
+        eph_m, epv_m = (float(details[name][0]) if name in details else math.nan for name in ("eph", "epv"))
+        return Status(
+            mode=self.mode, armed=self.armed, landed=LANDED.get(self.ears.landed, "on_ground"),
+            healthy=(told.ready or self.armed) and not math.isnan(told.position[0]),
+            failsafes=("px4",) if self.ears.failsafe else (),
+            item=max(told.item, 0), items=0, done=False, battery_share=told.battery_share,
+            battery_voltage_V=told.battery_voltage_V, battery_current_A=told.battery_current_A,
+            position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=told.airspeed_mps,
+            throttle=0.0 if math.isnan(told.throttle) else told.throttle, gnss_fix=told.fix,
+            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(MODES["px4"]),
+        )  # fmt: skip
+
+    def actuators(self) -> dict[str, float]:
+        """What PX4 commands, by place."""
+        return {place: float(self.rig.stepper.inputs[row]) for place, row in self.rig.actuators.items()}
+
+    # ------------------------------------------------------------------ commands
+
+    def _ask(self, what: str, done: bool, send: Callable[[], None]) -> str | None:
+        """None when it is so; else it is asked for, and again after a while."""
+        if done:
+            self._asked_s.pop(what, None)
+            return None
+        if not self.ears.telemetry.system:
+            return "PX4 has not been received yet"
+        if self.time_s - self._asked_s.get(what, -math.inf) >= ASK_S:
+            self._asked_s[what] = self.time_s
+            send()
+        return f"PX4 does not do it yet; its last message: {self.ears.last_text or 'nothing'}"
+
+    def _command(self, number: int, *params: float) -> None:
+        named = {f"param{place}": value for place, value in enumerate(params, start=1)}
+        self.ears.say(dialect.COMMAND_LONG, command=number, **named, **self.ears.target)
+
+    def _at_once(self, number: int, *params: float) -> str | None:
+        self._command(number, *params)
+        return None
+
+    def arm(self) -> str | None:
+        """Until PX4 says that it is armed."""
+        return self._ask("arm", self.armed, lambda: self._command(numbers.COMPONENT_ARM_DISARM, 1.0))
+
+    def disarm(self, force: bool = False) -> str | None:
+        """At once."""
+        return self._at_once(numbers.COMPONENT_ARM_DISARM, 0.0, FORCED if force else 0.0)
+
+    def set_mode(self, mode: str) -> str | None:
+        """Until PX4's heartbeat reports it."""
+        name = MODES["px4"].get(mode)
+        if name is None:
+            return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(MODES['px4'])}"
+        main, sub = numbers.PX4_MAIN_MODES.get(name, numbers.PX4_AUTO_MAIN), numbers.PX4_AUTO_MODES.get(name, 0)
+        return self._ask(
+            mode,
+            self.ears.mode == name,
+            lambda: self._command(
+                numbers.DO_SET_MODE, float(numbers.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED), float(main), float(sub)
+            ),
+        )
+
+    def take_off(self, height_m: float | None = None) -> str | None:
+        """To a height above home."""
+        home = self.ears.home
+        if home is None:
+            return "PX4 has no home position yet"
+        height = home[2] + (10.0 if height_m is None else height_m)
+        nan = math.nan
+        return self._ask(
+            "take off", self.flying, lambda: self._command(numbers.NAV_TAKEOFF, 0.0, 0.0, 0.0, nan, nan, nan, height)
+        )
+
+    def land(self) -> str | None:
+        """As PX4 does."""
+        return self.set_mode("land")
+
+    def hold(self) -> str | None:
+        """As PX4 does."""
+        return self.set_mode("hold")
+
+    def offboard(self, target: Target) -> str | None:
+        """One set-point of the stream."""
+        refusal = impossible(target)
+        if refusal:
+            return refusal
+        try:
+            point = _set_point(target)
+        except LinkError as error:
+            return str(error)
+        stamp = {"time_boot_ms": round(self.time_s * 1e3)}
+        self.ears.say(point.message, **point.fields, **stamp, **self.ears.target)
+        return None
+
+    def reposition(self, p_N: Sequence[float], yaw: float | None = None) -> str | None:
+        """Go to a place and hold there."""
+        home = self.ears.home
+        if home is None:
+            return "PX4 has no home position yet"
+        latitude, longitude, _ = to_geodetic(Home(*home), p_N)
+        self.ears.say(
+            dialect.COMMAND_INT, command=numbers.DO_REPOSITION, frame=numbers.FRAME_GLOBAL, param1=-1.0, param2=1.0,
+            param4=math.nan if yaw is None else yaw, x=round(latitude * 1e7), y=round(longitude * 1e7),
+            z=home[2] - float(p_N[2]), **self.ears.target,
+        )  # fmt: skip
+        return None
+
+    def transition(self, wings: bool) -> str | None:
+        """Between rotors and wings."""
+        return self._at_once(numbers.DO_VTOL_TRANSITION, TO_CRUISE if wings else TO_HOVER)
+
+    def set_speed(self, speed_mps: float) -> str | None:
+        """Of missions and ways to a place."""
+        return self._at_once(numbers.DO_CHANGE_SPEED, 1.0, speed_mps, -1.0)
+
+    def set_loiter_radius(self, radius_m: float) -> str | None:
+        """Of circles."""
+        self.ears.say(
+            dialect.PARAM_SET, param_id=b"NAV_LOITER_RAD", param_value=radius_m, param_type=9, **self.ears.target
+        )  # fmt: skip
+        return None
+
+
+def _set_point(target: Target) -> SetPoint:
+    if any(math.isfinite(value) for value in (target.course, target.airspeed, target.height, target.speed)):
+        raise LinkError("PX4 takes no set-point of course, height and speed; give places, or fly a mission")
+    if target.attitude_rpy is not None:
+        roll, pitch, yaw = map(float, target.attitude_rpy)
+        return leaning(roll, pitch, yaw, target.thrust)
+    if target.rates_B is not None:
+        p, q, r = map(float, target.rates_B)
+        return turning(p, q, r, target.thrust)
+    heading, rate = (value if math.isfinite(value) else None for value in (target.yaw, target.yaw_rate))
+    body = target.frame == "B"
+    given = [
+        tuple(map(float, row)) if any(map(math.isfinite, row)) else None
+        for row in (target.position_N, target.velocity_N, target.acceleration_N)
+    ]
+    point = moving(
+        position=_known(given[0]), velocity=_known(given[1]), acceleration=_known(given[2]), yaw=heading,
+        yaw_rate=rate if heading is None else None, frame="body" if body else "earth",
+    )  # fmt: skip
+    masked = 0  # axes that are left free
+    for place, row in enumerate(given):
+        if row is not None:
+            masked |= sum(1 << 3 * place + axis for axis, value in enumerate(row) if math.isnan(value))
+    point.fields["type_mask"] |= masked
+    if heading is None and rate is None and not masked & 0b111 and given == [None] * 3:
+        raise LinkError("the set-point asks for nothing")
+    return point
+
+
+def _known(row: tuple[float, ...] | None) -> tuple[float, float, float] | None:
+    if row is None:
+        return None
+    x, y, z = (0.0 if math.isnan(value) else value for value in row)
+    return x, y, z
+
+
+class Relay:
+    """The MAVLink modes: between a client's port and PX4, byte by byte."""
+
+    def __init__(self, ports: Ports, host: str, structs: Callable[[bytes], None]) -> None:
+        self._endpoint = CopterSimEndpoint((ports.vehicle - 1) % 250 + 1, ports, host, structs)
+
+    def open(self, commander: Px4Commander) -> None:
+        """Bind the port for commands."""
+        self._endpoint.open()
+        self._commander = commander
+
+    def poll(self) -> None:
+        """Pass on what came, both ways."""
+        wire = self._commander.wire
+        for _, data in self._endpoint.receive():
+            wire.send(memoryview(data))
+        for channel in self._endpoint.channels:
+            for data in wire.said:
+                channel.pass_on(data)
+        wire.said.clear()
+
+    def tell_truth(self, shown: Shown) -> None:
+        """Between PX4's messages."""
+        say_truth(self._endpoint.channels, shown)
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._endpoint.close()
+
+
+class Px4Front(RflySimFront):
+    """RflySim's ports of a vehicle that PX4 flies."""
+
+    relay: Relay | None = None
+
+    def open(self, commander: Any) -> None:
+        """Bind the ports, and the one of the MAVLink modes for the relay."""
+        assert isinstance(commander, Px4Commander)
+        self._behind = commander
+        super().open(commander)
+
+    def _open_mavlink(self, commander: Any) -> None:
+        self.relay = Relay(self.ports, self.options.host, lambda data: self.command(commander, data))
+        self.relay.open(commander)
+
+    def _poll_mavlink(self, commander: Any) -> None:
+        if self.relay is not None:
+            self.relay.poll()
+        else:
+            self._behind.wire.said.clear()
+
+    def _tell_mavlink(self, shown: Shown) -> None:
+        if self.relay is not None:
+            self.relay.tell_truth(shown)
+
+    def _rfly_ctrl(self, data: Sequence[float]) -> None:
+        self._behind.ears.say_array("rfly_ctrl", self._behind.rig.time_us, data)
+
+    def _px4_ext(self, shown: Shown) -> bytes:
+        return shown.px4_ext(self._behind.ears.arrays.get(OF_PX4))
+
+    def close(self) -> None:
+        """Let go of all ports."""
+        if self.relay is not None:
+            self.relay.close()
+        super().close()
+
+
+class ServedPx4(Px4):
+    """PX4 on a vehicle behind RflySim's ports."""
+
+    fills = "px4"
+    open_ended = True
+
+    def __init__(self, front: Px4Front, process: Px4Process, *, announce: Callable[[str], None] | None = None) -> None:
+        super().__init__(process, params=PARAMS, instance=free_instance(front.ports.vehicle - 1))
+        self.front, self._announce = front, announce
+        self.commander: Px4Commander | None = None
+        self._ext_s = 0.0
+
+    def start(self, rig: Rig) -> None:
+        """Start PX4, then open the ports."""
+        assert self.instance is not None
+        wire = Tapped(
+            PILOT_PORT + self.instance, peer=("127.0.0.1", COMMAND_PORT + self.instance), process=self.process
+        )
+        self.commander = Px4Commander(
+            rig.vehicle, rig, wire, note=lambda kind, words: self.note(rig, kind, words)
+        )  # fmt: skip
+        super().start(rig)
+        self.front.open(self.commander)
+        if self._announce is not None:
+            for line in self.front.announce():
+                self._announce(line)
+
+    def exchange(self, rig: Rig) -> None:
+        """A step of PX4, then the ports."""
+        super().exchange(rig)
+        commander = self.commander
+        assert commander is not None
+        commander.poll()
+        if rig.time_s >= self._ext_s:
+            self._ext_s = rig.time_s + EXT_S
+            commander.ears.say_array("ExtToPX4", rig.time_us, self.front.ext_to_px4(commander))
+        self.front.poll(commander)
+
+    @property
+    def finished(self) -> bool:
+        """When it is to restart."""
+        return self.front.finished
+
+    def stop(self) -> None:
+        """End PX4 and let go of all ports."""
+        self.front.close()
+        if self.commander is not None:
+            self.commander.close()
+        super().stop()

@@ -1,0 +1,141 @@
+"""Link faults in flights: links are parts of the vehicle's diagram, so that their faults are ordered, shaped and
+triggered by the kernel like all others; here what they say reaches the packets, in simulation time.
+
+The mechanics are those of the router (`transport/disturbance.py`). A flight that orders no such fault has none of
+this: its links are as they were, to the byte.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from ironbird.blocks.sensors.route import ROUTE, PacketLink
+from ironbird.faults.spec import Injection
+from ironbird.rig.own_witness import OwnWitness
+from ironbird.transport.disturbance import Disturbance, LinkWitness, kind_of
+from ironbird.transport.frames import Frame, FrameReader
+from ironbird.vehicles.load import Vehicle
+
+LINKS = {  # name -> what goes over it; the kind of control system defines which there are
+    "ground": "from the control system to ground stations",
+    "vehicle": "from ground stations to the control system",
+    "sensors": "from the sensors to the control system",
+    "actuators": "from the control system to the actuators",
+    "rc": "from the transmitter's sticks to the control system",
+}
+
+
+def is_link(injection: Injection) -> bool:
+    """Whether a fault is one of links."""
+    return all(target.startswith("route/") for target in injection.targets)
+
+
+def with_links(vehicle: Vehicle, names: Sequence[str]) -> Vehicle:
+    """The vehicle with links of these names."""
+    linked = vehicle.diagram.copied()
+    for name in names:
+        linked.add(f"route/{name}", PacketLink())
+    return replace(vehicle, diagram=linked)
+
+
+class Flown(Protocol):
+    """What links see of the flight in which they are."""
+
+    @property
+    def time_s(self) -> float:
+        """Simulation time."""
+
+    def held(self, path: str) -> np.ndarray:
+        """A view of an output of a sampled block."""
+
+
+class FlownLink(Disturbance):
+    """One direction of a link, as wrong as the kernel says now."""
+
+    def __init__(self, name: str, rig: Flown, faults: Sequence[Injection], seed: int) -> None:
+        super().__init__(name, faults, seed)
+        self._state = rig.held(f"route/{name}.state")
+        self._by_kind: dict[str, list[LinkWitness]] = {}
+        for witness in self.witnesses:
+            self._by_kind.setdefault(kind_of(witness.injection), []).append(witness)
+
+    def acting(self, time_s: float) -> Iterator[tuple[LinkWitness, str, float]]:
+        """Each kind of fault that is there now; of several of one kind, the last that has begun has the witness."""
+        for kind, amount in zip(ROUTE, self._state.tolist(), strict=True):
+            if amount != ROUTE[kind][0] and kind in self._by_kind:
+                begun = [w for w in self._by_kind[kind] if w.injection.start_s <= time_s]
+                if begun:
+                    yield begun[-1], kind, amount
+
+
+class Way:
+    """What one partner's packets meet on a link: they go in and come out when they are due."""
+
+    def __init__(self, link: FlownLink, rig: Flown) -> None:
+        self.link, self._rig = link, rig
+        self._reader = FrameReader()
+        self._queue: list[tuple[float, int, bytes]] = []
+        self._numbers = itertools.count()
+
+    def through(self, data: bytes | memoryview = b"") -> list[bytes]:
+        """Bytes in; the packets that are due now, whole."""
+        for frame in self._reader.feed(bytes(data)) if data else ():
+            self.put(frame)
+        return self.due()
+
+    def put(self, frame: Frame) -> None:
+        """One packet in."""
+        for due_s, packet in self.link.passes(self._rig.time_s, frame):
+            heapq.heappush(self._queue, (due_s, next(self._numbers), packet))
+
+    def due(self) -> list[bytes]:
+        """The packets that are due now."""
+        now_s = self._rig.time_s
+        for packet in self.link.overdue(now_s):
+            heapq.heappush(self._queue, (now_s, next(self._numbers), packet))
+        found = []
+        while self._queue and self._queue[0][0] <= now_s + 1e-9:
+            found.append(heapq.heappop(self._queue)[2])
+        return found
+
+
+class FlownLinks:
+    """All links of a flight that faults may disturb; each is found by its name.
+
+    `held` are the paths of all outputs of sampled blocks in the flight's model: links are among them.
+    """
+
+    def __init__(self, rig: Flown, held: Iterable[str], faults: Sequence[Injection], seed: int) -> None:
+        self._rig = rig
+        self._taken: set[str] = set()
+        there = {path.split("/")[1].split(".")[0] for path in held if path.startswith("route/")}
+        self._links = {name: FlownLink(name, rig, [f for f in faults if is_link(f)], seed) for name in sorted(there)}
+
+    def take(self, what: str) -> bool:
+        """Whether the caller is the first who disturbs this: packets meet a fault once on their way."""
+        first = what not in self._taken
+        self._taken.add(what)
+        return first
+
+    def way(self, name: str) -> Way | None:
+        """A way over a link for one partner; None if nothing can go wrong with it."""
+        link = self._links.get(name)
+        return Way(link, self._rig) if link is not None and link.witnesses else None
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """The witness of a link fault; None for all others."""
+        if not is_link(injection):
+            return None
+        for link in self._links.values():
+            for witness in link.witnesses:
+                if witness.injection == injection:
+                    first_s = witness.first_s if witness.disturbed else math.nan
+                    return OwnWitness(f"route/{link.name}, {witness.counts()}", "packets", first_s, witness.disturbed)
+        return None

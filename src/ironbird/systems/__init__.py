@@ -1,0 +1,1 @@
+"""Control systems under test, one folder each, independent of each other."""

@@ -1,0 +1,492 @@
+"""Faults of sensors that ArduPilot makes itself, as its SIM_ parameters: satellites, barometer, compass.
+
+Everything else acts in the vehicle or on the way to ArduPilot, as with any control system. A fault that becomes
+parameters is set over a MAVLink link of its own at its start, its end and as it grows, in simulation time; the echo of
+each parameter (PARAM_VALUE) is the witness that it acts.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import socket
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ironbird.errors import LinkError
+from ironbird.faults.spec import Fault, Injection
+from ironbird.host.process import AutopilotProcess
+from ironbird.protocols.atmosphere import pressure_at_Pa, pressure_height_m
+from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.dialect import HEARTBEAT, PARAM_SET, PARAM_VALUE
+from ironbird.protocols.mavlink.numbers import MAV_COMP_ID_AUTOPILOT1, MAV_COMP_ID_MISSIONPLANNER, MAV_PARAM_TYPE_REAL32
+from ironbird.rig.own_witness import OwnWitness
+from ironbird.rig.rig import Rig
+from ironbird.transport.peers import Doorkeeper
+
+VIRTUAL_PORT = 14660  # of this link, in virtual time
+POLL_TICKS = 10  # how often orders are looked at
+MOST_PACKETS = 100  # taken at once
+MOVING_S = 0.1  # how often a parameter that moves is set again
+RAMP_STEPS = 50
+ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time
+METRES_PER_DEGREE = 111319.49  # of ArduPilot's earth: 0.011131884502145034 m per 1e-7 degrees [ArduPilotCode]
+MILLIGAUSS_PER_T = 1e7
+FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
+PASCAL_PER_METRE = 12.0  # density times gravity at sea level
+UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is even between plus and minus the number: its deviation over this
+SATELLITES, FEWEST_SATELLITES = 10, 4  # of ArduPilot's receivers; those below which a receiver has no fix
+REPLACED_SCALE = 1e-3  # of a compass whose offset stands for its field: of the earth's field a thousandth is left
+GROUND_SYSTEM = 254  # of this link; the built-in ground station is 255
+HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
+Route = Literal["vehicle", "parameters", "none"]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a parameter's value may depend on."""
+
+    fault: Fault
+    severity: float
+    age_s: float  # since the fault's start
+    position_N: Sequence[float]
+    velocity_N: Sequence[float]
+    height_m: float  # above the sea
+    latitude_rad: float
+    fix_period_s: float
+    at_start: Sequence[float]  # position when the fault began
+    white: Callable[[], float] = lambda: 0.0  # a normal number of deviation 1, another one at each call
+
+    def amount(self, param: str) -> float:
+        """What the catalogue makes of a parameter at this severity: metres, pascals, teslas, samples, ..."""
+        changes = {change.target.rpartition(".")[2]: change for change in self.fault.changes}
+        return changes[param].value(self.severity)
+
+
+Value = Callable[[Moment], float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter, its value while the fault acts, and that after it; {n} is the instance, axis one of 0 to 2."""
+
+    name: str
+    value: Value
+    restore: float
+    axis: int | None = None
+    moving: bool = False  # its value changes by itself
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of a fault on ArduPilot."""
+
+    route: Route
+    settings: tuple[Setting, ...] = ()
+    reason: str = ""
+
+
+VEHICLE = Plan("vehicle")
+
+
+def _none(reason: str) -> Plan:
+    return Plan("none", reason=reason)
+
+
+def _set(*settings: Setting) -> Plan:
+    return Plan("parameters", settings)
+
+
+def _constant(value: float) -> Value:
+    return lambda m: value
+
+
+def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Plan:
+    """A position that is off by metres in N: degrees of latitude and longitude, and height."""
+    return _set(
+        Setting("SIM_GPS{n}_GLTCH_X", lambda m: offset(m, 0) / METRES_PER_DEGREE, 0.0, 0, moving),
+        Setting(
+            "SIM_GPS{n}_GLTCH_Y", lambda m: offset(m, 1) / METRES_PER_DEGREE / math.cos(m.latitude_rad), 0.0, 1, moving
+        ),
+        Setting("SIM_GPS{n}_GLTCH_Z", lambda m: -offset(m, 2), 0.0, 2, moving),
+    )
+
+
+def _velocity_noise(deviation: Value) -> Plan:
+    """ArduPilot multiplies the number by one between -1 and 1 that is new at each fix, [ArduPilotCode] SIM_GPS.cpp."""
+    names = (f"SIM_GPS{{n}}_VERR_{axis}" for axis in "XYZ")
+    return _set(*(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i) for i, name in enumerate(names)))
+
+
+def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
+    """ArduPilot takes the offset away, so its sign is changed."""
+
+    def setting(axis: int, letter: str, hard: float) -> Setting:
+        return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
+
+    return _set(*(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())))
+
+
+def _field_replaced(field_T: Value) -> Plan:
+    """ArduPilot scales a compass after it has taken its offset away: a small scale and a large offset are a field."""
+
+    def setting(axis: int, letter: str, hard: float) -> Setting:
+        return Setting(
+            f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - field_T(m) * MILLIGAUSS_PER_T / REPLACED_SCALE, hard, axis
+        )
+
+    return _set(
+        Setting("SIM_MAG{n}_SCALING", _constant(REPLACED_SCALE), 1.0),
+        *(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())),
+    )
+
+
+def _baro(name: str, value: Value, restore: float = 0.0, moving: bool = False) -> Plan:
+    return _set(Setting(f"SIM_{{baro}}_{name}", value, restore, None, moving))
+
+
+def _height_error(m: Moment, factor: float) -> float:
+    return pressure_height_m(pressure_at_Pa(m.height_m) * factor) - m.height_m
+
+
+_OFF = _set(Setting("SIM_GPS{n}_ENABLE", _constant(0.0), 1.0))
+_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: round(100 + 1000 * m.amount("delay") * m.fix_period_s), 100.0))
+_NO_SPIKES = _none("ArduPilot has no parameter for single wrong samples")
+_ALL_COMPASSES = _none("ArduPilot's parameter for it acts on all compasses at once")
+_NO_SHIFT = _none("ArduPilot has no parameter that shifts a receiver's velocity: SIM_GPSn_VERR is noise")
+_ONE_IMU = _none("the JSON interface carries one inertial unit, imu/1")
+_HELD = Plan("vehicle", reason="the last value goes on over the link: it looks stuck, not silent")
+
+
+def _satellites(m: Moment) -> float:
+    return round(SATELLITES * (1 - m.amount("jamming")))
+
+
+PLANS: dict[str, Plan] = {
+    "gnss.position_bias@1": _glitch(lambda m, i: m.amount("offset")),
+    "gnss.position_drift@1": _glitch(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
+    "gnss.position_scale@1": _glitch(lambda m, i: (m.amount("scale") - 1) * m.position_N[i], moving=True),
+    "gnss.position_noise@1": _glitch(lambda m, i: m.amount("noise") * m.white(), moving=True),  # new for each fix
+    "gnss.position_spike@1": _NO_SPIKES,
+    "gnss.position_stuck@1": _glitch(lambda m, i: m.at_start[i] - m.position_N[i], moving=True),
+    "gnss.position_open@1": _glitch(lambda m, i: -m.position_N[i], moving=True),
+    "gnss.position_short@1": _glitch(lambda m, i: m.amount("replacement") - m.position_N[i], moving=True),
+    "gnss.position_delay@1": _LATE,
+    "gnss.position_dropout@1": _OFF,
+    "gnss.position_saturation@1": _none("ArduPilot has no parameter that limits a position"),
+    "gnss.velocity_bias@1": _NO_SHIFT,
+    "gnss.velocity_drift@1": _NO_SHIFT,
+    "gnss.velocity_scale@1": _NO_SHIFT,
+    "gnss.velocity_noise@1": _velocity_noise(lambda m: m.amount("noise")),
+    "gnss.velocity_spike@1": _NO_SPIKES,
+    "gnss.velocity_stuck@1": _NO_SHIFT,
+    "gnss.velocity_open@1": _NO_SHIFT,
+    "gnss.velocity_short@1": _NO_SHIFT,
+    "gnss.velocity_delay@1": _LATE,
+    "gnss.velocity_dropout@1": _OFF,
+    "gnss.velocity_saturation@1": _none("ArduPilot has no parameter that limits a velocity"),
+    "gnss.jamming@1": _set(
+        Setting("SIM_GPS{n}_NUMSATS", lambda m: _satellites(m), SATELLITES),
+        Setting("SIM_GPS{n}_ACC", lambda m: 0.3 / max(1 - m.amount("jamming"), 0.01), 0.3),
+        Setting("SIM_GPS{n}_ENABLE", lambda m: float(_satellites(m) >= FEWEST_SATELLITES), 1.0),
+    ),
+    "gnss.spoofing@1": replace(
+        _glitch(lambda m, i: m.amount("spoof_velocity_N") * m.age_s, moving=True),
+        reason=f"its position is dragged off, its velocity stays right: {_NO_SHIFT.reason}",
+    ),
+    "environment.gnss_denied@1": Plan(
+        "parameters",
+        tuple(Setting(f"SIM_GPS{n}_ENABLE", lambda m: float(m.severity == 0.0), 1.0) for n in (1, 2)),  # both are there
+    ),
+    "baro.bias@1": _baro("GLITCH", lambda m: -m.amount("offset") / PASCAL_PER_METRE),
+    "baro.drift@1": _baro("GLITCH", lambda m: -m.amount("drift_rate") * m.age_s / PASCAL_PER_METRE, moving=True),
+    "baro.scale@1": _baro("GLITCH", lambda m: _height_error(m, m.amount("scale")), moving=True),
+    "baro.noise@1": _baro("RND", lambda m: UNIFORM * m.amount("noise") / PASCAL_PER_METRE, 0.2),
+    "baro.spike@1": _NO_SPIKES,
+    "baro.stuck@1": _baro("FREEZE", _constant(1.0)),
+    "baro.open@1": _none("no height has zero pressure, and ArduPilot's barometer is given a height"),
+    "baro.short@1": _baro("GLITCH", lambda m: pressure_height_m(m.amount("replacement")) - m.height_m, moving=True),
+    "baro.delay@1": _baro("DELAY", lambda m: round(1000 * BARO_SAMPLE_S * m.amount("delay"))),
+    "baro.dropout@1": _baro("DISABLE", _constant(1.0)),
+    "baro.saturation@1": _none("ArduPilot has no parameter that limits a pressure"),
+    "mag.bias@1": _compass(lambda m: m.amount("offset")),
+    "mag.drift@1": _compass(lambda m: m.amount("drift_rate") * m.age_s, moving=True),
+    "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: m.amount("scale"), 1.0)),
+    "mag.noise@1": _compass(lambda m: m.amount("noise") * m.white(), moving=True),  # as often as a copter reads it
+    "mag.spike@1": _NO_SPIKES,
+    "mag.stuck@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(2.0), 0.0)),
+    "mag.open@1": _set(Setting("SIM_MAG{n}_SCALING", _constant(0.0), 1.0)),
+    "mag.short@1": _field_replaced(lambda m: m.amount("replacement")),
+    "mag.delay@1": _ALL_COMPASSES,
+    "mag.dropout@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(1.0), 0.0)),
+    "mag.saturation@1": _none("ArduPilot has no parameter that limits a field"),
+    "imu.accel_dropout@1": _set(Setting("SIM_ACC_FAIL_MSK", _constant(1.0), 0.0)),
+    "imu.gyro_dropout@1": _set(Setting("SIM_GYR_FAIL_MSK", _constant(1.0), 0.0)),
+    "airspeed.dropout@1": _HELD,
+    "range.dropout@1": _HELD,
+}
+NOT_LINKED = {"flow": "optical flow is not wired to ArduPilot"}
+MAGNETIC = "environment.magnetic_anomaly@1"
+
+
+def plan_of(injection: Injection) -> Plan:
+    """Where a fault acts: in the vehicle, by parameters of ArduPilot, or nowhere, with the reason."""
+    name = injection.fault.id
+    family = name.partition(".")[0]
+    if family in NOT_LINKED:
+        return _none(NOT_LINKED[family])
+    if family in ("imu", "airspeed", "range") and injection.instance != 1:
+        return _ONE_IMU if family == "imu" else _none(f"the JSON interface carries one sensor, {family}/1")
+    if name == MAGNETIC:
+        return _anomaly(injection)
+    return PLANS.get(name, VEHICLE)
+
+
+def _anomaly(injection: Injection) -> Plan:
+    """A field in N that is added to the earth's; ArduPilot's weakens with height, over a length that is made long."""
+    param = injection.fault.changes[0].target.rpartition(".")[2]
+    axes = [i for i in range(3) if injection.axis in (None, i)]
+    return _set(
+        Setting("SIM_MAG_ALY_HGT", _constant(1e6), 1.0),
+        *(Setting(f"SIM_MAG_ALY_{'XYZ'[i]}", lambda m: m.amount(param) * MILLIGAUSS_PER_T, 0.0, i) for i in axes),
+    )
+
+
+@dataclass
+class Echo:
+    """A parameter that ArduPilot has confirmed."""
+
+    time_s: float
+    name: str
+    value: float
+    delay_s: float  # in simulation time, since it was sent
+
+
+@dataclass
+class _Order:
+    """A parameter that is under way."""
+
+    value: float
+    time_s: float
+    sent_s: float
+    sent_wall: float
+    quiet: bool  # one of many steps: not worth a note
+    tries: int = 1
+
+
+@dataclass
+class _Run:
+    """An injection and how far it is."""
+
+    injection: Injection
+    plan: Plan
+    event: int | None  # place of the event whose trigger starts it
+    level: float = 0.0
+    at_start: Sequence[float] = (0.0, 0.0, 0.0)
+    refreshed_s: float = -math.inf
+    started_s: float = 0.0
+    numbers: random.Random = field(default_factory=random.Random)
+
+
+def level(injection: Injection, time_s: float) -> float:
+    """Severity at a time that counts from the trigger; a ramp goes up in steps."""
+    if not injection.start_s <= time_s < injection.end_s:
+        return 0.0
+    since = time_s - injection.start_s
+    if injection.shape == "ramp":
+        return injection.severity * math.ceil(min(since / injection.rise_s, 1.0) * RAMP_STEPS) / RAMP_STEPS
+    if injection.shape == "intermittent" and since % injection.period_s >= injection.duty * injection.period_s:
+        return 0.0
+    return injection.severity
+
+
+@dataclass
+class FaultDriver:
+    """Sets the parameters of all faults that ArduPilot must make itself; ArduPilot's --serial1 sends to `port`."""
+
+    rig: Rig
+    injections: Sequence[Injection]
+    note: Callable[[Rig, str, str], None]
+    process: AutopilotProcess | None = None
+    echoes: list[Echo] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._runs: list[_Run] = []
+        for injection in self.injections:
+            plan = plan_of(injection)
+            if plan.reason:
+                self.note(self.rig, "fault", f"{injection.fault.id}: {plan.reason}")
+            if plan.route == "parameters":
+                numbers = random.Random(f"{self.rig.state.seed_of(0)} {injection.text()}")  # one flight, one noise
+                self._runs.append(_Run(injection, plan, _trigger(self.rig, injection), numbers=numbers))
+        run = self.process.run if self.process is not None else None
+        if run is not None:
+            self._socket, self.port = run.datagrams(VIRTUAL_PORT), VIRTUAL_PORT
+        else:
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket.bind(("127.0.0.1", 0))
+            self._socket.setblocking(False)
+            self.port = int(self._socket.getsockname()[1])
+        self._virtual = run is not None
+        self.door = Doorkeeper("udp", self.port, None)
+        self._peer: Any = None
+        self._target = (1, 1)
+        self._packer, self._parser = Packer(GROUND_SYSTEM, MAV_COMP_ID_MISSIONPLANNER), Parser()
+        self._orders: dict[str, _Order] = {}
+        self._next_tick = 0
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._socket.close()
+
+    def poll(self) -> None:
+        """Look at what is due; cheap if nothing is."""
+        tick = self.rig.state.tick
+        if tick < self._next_tick:
+            return
+        self._next_tick = tick + POLL_TICKS
+        if self.process is not None:
+            self.process.settle()
+        self._listen()
+        for run in self._runs:
+            self._follow(run)
+        self._remind()
+
+    def settled(self) -> bool:
+        """Whether ArduPilot has confirmed everything so far."""
+        return not self._orders
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """The first parameter that ArduPilot confirmed for a fault; None if the fault acts in the vehicle."""
+        plan = plan_of(injection)
+        if plan.route == "vehicle":
+            return None
+        healthy = {parameter(setting, injection.instance): setting.restore for setting in plan.settings}
+        made = [echo for echo in self.echoes if echo.name in healthy and not _same(echo.value, healthy[echo.name])]
+        if not made:
+            return OwnWitness(next(iter(healthy), ""), "1", math.nan, 0.0)
+        first = made[0]
+        size = max(abs(echo.value - healthy[echo.name]) for echo in made if echo.name == first.name)
+        return OwnWitness(first.name, "1", first.time_s, size)
+
+    def _follow(self, run: _Run) -> None:
+        begin = self._begin_s(run)
+        if begin is None:
+            return
+        now, injection = self.rig.time_s, run.injection
+        wanted = level(injection, now - begin)
+        moving = wanted > 0 and any(setting.moving for setting in run.plan.settings)
+        if wanted == run.level and not (moving and now - run.refreshed_s >= MOVING_S):
+            return
+        position = self.rig.truth("p").tolist()
+        if run.level == 0 and wanted > 0:
+            run.at_start, run.started_s = position, now
+            self.note(self.rig, "fault", f"{injection.fault.id} begins")
+        elif wanted == 0:
+            self.note(self.rig, "fault", f"{injection.fault.id} is over")
+        quiet = (run.level > 0 and 0 < wanted < injection.severity) or wanted == run.level
+        run.level, run.refreshed_s = wanted, now
+        moment = self._moment(run, wanted, now, position)
+        for setting in run.plan.settings:
+            if setting.axis is None or injection.axis in (None, setting.axis):
+                value = setting.value(moment) if wanted > 0 else setting.restore
+                self._order(parameter(setting, injection.instance), value, quiet)
+
+    def _begin_s(self, run: _Run) -> float | None:
+        """When its times begin to count, or None before its trigger has fired."""
+        if run.event is None:
+            return 0.0
+        fired = int(self.rig.state.kernel_events.fired[run.event])
+        return None if fired < 0 else fired * self.rig.state.model.step_s
+
+    def _moment(self, run: _Run, severity: float, now: float, position: Sequence[float]) -> Moment:
+        home = self.rig.vehicle.spec.home
+        receivers = self.rig.receivers
+        velocity = receivers[0].velocity_N.values.tolist() if receivers else [0.0, 0.0, 0.0]
+        return Moment(
+            run.injection.fault,
+            severity,
+            age_s=now - run.started_s,
+            position_N=position,
+            velocity_N=velocity,
+            height_m=home.height_m - position[2],
+            latitude_rad=home.latitude_rad,
+            fix_period_s=FIX_PERIOD_S,
+            at_start=run.at_start,
+            white=lambda: run.numbers.gauss(0.0, 1.0),
+        )
+
+    def _order(self, name: str, value: float, quiet: bool) -> None:
+        value = float(struct.unpack("<f", struct.pack("<f", value))[0])
+        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self._wall_s(), quiet)
+        self._say(name, value)
+
+    def _say(self, name: str, value: float) -> None:
+        if self._peer is None:
+            return
+        self._packer.add(PARAM_SET, value, *self._target, name.encode(), MAV_PARAM_TYPE_REAL32)
+        self._socket.sendto(self._packer.take(), self._peer)
+
+    def _remind(self) -> None:
+        wall, now = self._wall_s(), self.rig.time_s
+        for name, order in self._orders.items():
+            if wall - order.sent_wall > ANSWER_S and now - order.sent_s > ANSWER_S:
+                if order.tries >= TRIES:
+                    raise LinkError(f"ArduPilot did not confirm {name} = {order.value:g}, sent {order.tries} times")
+                order.tries += 1
+                order.sent_s, order.sent_wall = now, wall
+                self._say(name, order.value)
+
+    def _wall_s(self) -> float:
+        return self.rig.time_s if self._virtual else time.perf_counter()
+
+    def _listen(self) -> None:
+        for _ in range(MOST_PACKETS):
+            try:
+                data, peer = self._socket.recvfrom(4096)
+            except OSError:  # nothing there, or the other side is gone: reminders end that
+                return
+            if not self._virtual and not self.door.lets_in(peer):
+                continue
+            self._peer = peer
+            for number, payload, system, component in self._parser.feed(data):
+                if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others arrive as well
+                    self._target = (system, component)
+                elif number == PARAM_VALUE.id:
+                    value, _, _, letters, _ = PARAM_VALUE.unpack(payload)
+                    self._confirm(letters.rstrip(b"\0").decode(errors="replace"), value)
+
+    def _confirm(self, name: str, value: float) -> None:
+        order = self._orders.get(name)
+        if order is None or not _same(value, order.value):
+            return
+        del self._orders[name]
+        echo = Echo(self.rig.time_s, name, value, self.rig.time_s - order.time_s)
+        self.echoes.append(echo)
+        if not order.quiet:
+            self.note(self.rig, "fault", f"{name} = {value:g} confirmed after {echo.delay_s:.3f} s")
+
+
+def _same(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-9)
+
+
+def parameter(setting: Setting, instance: int | str) -> str:
+    """The parameter's name for an instance."""
+    baro = "BARO" if instance == 1 else f"BAR{instance}"
+    return setting.name.format(n=instance, baro=baro)
+
+
+def _trigger(rig: Rig, injection: Injection) -> int | None:
+    """Which record of the kernel's events holds when the injection's predicate first held."""
+    if not injection.when:
+        return None
+    events = rig.state.events[0]
+    for record, (_, number) in enumerate(rig.state.kernel_events.owners):
+        when = events[number].when
+        if when is not None and when.text == injection.when:
+            return record
+    raise LinkError(f"{injection.text()}: the run has no event with its trigger; order the fault in the rig's state")

@@ -1,0 +1,1 @@
+"""An autopilot's unmodified image on an emulated flight controller."""

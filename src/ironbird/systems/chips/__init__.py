@@ -1,0 +1,1 @@
+"""The reference autopilot behind drivers of chips."""

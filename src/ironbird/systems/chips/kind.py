@@ -1,0 +1,168 @@
+"""The reference autopilot on a board: it reads its sensors through drivers and chips, and sends pulses to motors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ironbird.boards.board import Board, load_board
+from ironbird.boards.drivers import Pulses, make_drivers
+from ironbird.boards.feed import Feeder
+from ironbird.boards.native_board import NativeBoard
+from ironbird.boards.wire_faults import BrokenWires, with_wires
+from ironbird.errors import LinkError
+from ironbird.faults.spec import Injection
+from ironbird.protocols.orders import is_orders
+from ironbird.rig.own_witness import OwnWitness
+from ironbird.rig.reference_autopilot import ReferenceAutopilot
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import Vehicle, load_vehicle
+
+EXCHANGE_TICKS = 4  # of 1 ms: how often chips are fed, drivers ask and the autopilot runs; its sensors sample so
+
+
+class ChipsOptions(Options):
+    """Which board carries the sensors."""
+
+    board: Annotated[str, Field(description="A board by name, or a TOML file of your own.")] = "pilotpi"
+    pilot: Annotated[
+        Literal["ours", "attended"],
+        Field(description="The autopilot flies the mission, or obeys orders in flight (the live rig)."),
+    ] = "ours"
+
+
+class ReferenceOnChips(ControlSystem):
+    """Drivers, chips and wires between the vehicle's sensors and the reference autopilot."""
+
+    name = "chips"
+    fills = "chips"
+    step_ticks = EXCHANGE_TICKS
+
+    def __init__(
+        self,
+        board: Board,
+        pilot: ReferenceAutopilot,
+        injections: tuple[Injection, ...],
+        seed: int,
+        orders: str | None = None,  # a record of orders to obey; None: it takes none
+    ) -> None:
+        super().__init__()
+        self.board, self.pilot = board, pilot
+        self.chips = NativeBoard(board, seed=seed)
+        self._injections, self._orders = injections, orders
+
+    def start(self, rig: Rig) -> None:
+        """Power for the board; the first requests come with the first exchange."""
+        if abs(rig.state.model.step_s - 0.001) > 1e-12:
+            raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
+        self.chips.tap = self.tap
+        motors = [place for place in rig.actuators if place in self.pilot.commands]
+        self.drivers = make_drivers(self.chips, self.pilot, motors)
+        self._pulses = next((driver for driver in self.drivers if isinstance(driver, Pulses)), None)
+        self._motors = [(place, self.pilot.commands[place]) for place in motors]
+        self._feeder = Feeder(self.board, rig, self.chips.inputs)
+        self._wires = BrokenWires(self.chips, rig, self._injections)
+        done = at.NAVIGATOR.done
+        held = self.pilot.stepper.state.model.flat.held.start
+        self._done = self.pilot.view(done) if done in held and self._orders is None else None
+        if self._orders is not None:  # the commander sees the autopilot alone, without its vehicle
+            told = Rig(self.pilot.vehicle, self.pilot.stepper.state, self.pilot.stepper, receivers=rig.receivers)
+            self.obey(rig, told, self._orders)
+
+    def exchange(self, rig: Rig) -> None:
+        """New values for the chips; then the drivers, the autopilot, and orders to it."""
+        t = rig.state.tick * 1_000_000
+        if self.obeyed is not None:
+            self.obeyed.commander.watch()
+        self._feeder.take()
+        self._wires.take(t)
+        self.chips.tick(t)
+        for driver in self.drivers:
+            driver.poll(t)
+            if driver.events:
+                for _, text in driver.events:
+                    self.note(rig, "text", text)
+                driver.events.clear()
+        self.pilot.advance(rig.time_s)
+        if self._pulses is not None:
+            for place, throttle in zip(self._pulses.motors, self._pulses.throttles(), strict=True):
+                rig.command(place, throttle)
+        else:
+            for place, command in self._motors:
+                rig.command(place, float(command[0]) if self.pilot.armed else 0.0)
+        if self.obeyed is not None:
+            self.obeyed.play(rig.time_us)
+
+    @property
+    def finished(self) -> bool:
+        """The mission is done and the motors are off."""
+        return self._done is not None and bool(self._done[0] > 0.5)
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """The first level on a wire that a fault changed."""
+        return self._wires.acted(injection)
+
+    def stop(self) -> None:
+        """Nothing runs outside."""
+
+    def figures(self) -> dict[str, str]:
+        """Rows for the summary."""
+        starts = sum(max(0, driver.starts - 1) for driver in self.drivers)
+        return {
+            "buses": f"{self.chips.requests} requests, hash {self.chips.digest}",
+            "drivers": f"{sum(driver.samples for driver in self.drivers)} samples, {starts} restarted",
+        }
+
+    def measured(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "requests": self.chips.requests,
+            "bus_hash": self.chips.digest,
+            "samples": {driver.device.name: driver.samples for driver in self.drivers},
+        }
+
+
+class ChipsKind(Kind):
+    """Repeats to the last bit: nothing here has a clock."""
+
+    name = "chips"
+    title = "Reference autopilot on chips"
+    summary = "The reference autopilot reads its sensors through drivers and chips, so that wires and chips can fail."
+    options = ChipsOptions
+    obeys = True
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """The vehicle with the wires of the board."""
+        return with_wires(vehicle, load_board(_board_of(options)))
+
+    def repeats(self, options: Options, script: str) -> bool:
+        """Always."""
+        return True
+
+    def takes_orders(self, template: str) -> bool:
+        """All, by the commander of the autopilot itself."""
+        return True
+
+    def seat(self, task: Task) -> Seat:
+        """The control system of the vehicle, cut out, on a board."""
+        assert isinstance(task.options, ChipsOptions)
+        attended = task.options.pilot == "attended"
+        if task.script and not (attended and is_orders(task.script)):
+            raise LinkError("the reference autopilot on chips flies missions, no plan of another program")
+        vehicle = load_vehicle(task.vehicle.path, control="commanded" if attended else "reference")
+        columns = vehicle.diagram.blocks["navigator"].params["table"].columns
+        settings = task.navigator(columns) if task.navigator is not None else {}
+        pilot = ReferenceAutopilot(vehicle, params=settings)
+        board, orders = load_board(task.options.board), task.script if attended else None
+        return Seat(ReferenceOnChips(board, pilot, tuple(task.injections), task.seed, orders))
+
+
+def _board_of(options: Options) -> str:
+    assert isinstance(options, ChipsOptions)
+    return options.board
+
+
+CHIPS = ChipsKind()

@@ -1,0 +1,160 @@
+"""Front ends: what turns the messages of a protocol, a gamepad or a program into calls of the commander."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from ironbird.errors import LinkError
+from ironbird.files.registry import Registry
+from ironbird.rig.commander.commander import Commander
+
+_by_hand = {"mission", "avoid"}  # front ends that may be opened: the others listen, open devices, keep files
+
+
+def allow_front(name: str) -> None:
+    """State that the user, not a file, has named a front end: this process may open it."""
+    _by_hand.add(name)
+
+
+class FrontOptions(BaseModel):
+    """What can be chosen for a front end; other keys are those of the control system and of other front ends."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class FrontEnd(Protocol):
+    """A source of commands for a vehicle. It is made with the options of the order and looked at in every exchange.
+
+    What can be chosen for one in an order is the class attribute `options_type`, a subclass of `FrontOptions`.
+    """
+
+    open_ended: bool  # whether people end the flight (Ctrl-C) and not a plan
+
+    def open(self, commander: Commander) -> None:
+        """Bind its ports; `LinkError` with the cure if one is taken."""
+
+    def poll(self, commander: Commander) -> None:
+        """Take and send what is there; never waits, but in lockstep for its peer, and then with a deadline."""
+
+    def announce(self) -> list[str]:
+        """What listens where, a line each."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the flight is over as far as it is concerned."""
+
+    def close(self) -> None:
+        """Let go of everything. May be called twice."""
+
+
+def front_names() -> list[str]:
+    """All front ends that an order may name."""
+    return [*FRONTS]
+
+
+def needs_no_client(name: str) -> bool:
+    """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
+    return name in ("mission", "avoid")
+
+
+def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:
+    """A front end by name, not opened yet."""
+    maker = front_type(name)
+    if name not in _by_hand:
+        raise LinkError(
+            f"front end '{name}' is named by a file alone; it would open ports or devices: use 'ironbird serve --front "
+            f"{name}', or record a flight under it, whose order repeats without it"
+        )
+    front: FrontEnd = maker(options)
+    return front
+
+
+def front_type(name: str) -> Any:
+    """The class of a front end, which makes one with the options of an order."""
+    return FRONTS.load(name)
+
+
+class ProgramFront:
+    """A Python program as front end: a generator that commands and yields; each yield is one exchange (4 ms).
+
+    def plan(vehicle):
+        yield from until(lambda: vehicle.arm() is None)
+        vehicle.take_off(5.0)
+        yield from until(lambda: vehicle.mode == "hold")
+
+    flight = ib.fly("quad_f450", control=CommandedSystem(ProgramFront(plan)))
+    """
+
+    options_type = FrontOptions
+    open_ended = False
+
+    def __init__(self, plan: Callable[[Commander], Iterator[None]]) -> None:
+        self._plan = plan
+        self._steps: Iterator[None] = iter(())
+        self._over = False
+
+    def open(self, commander: Commander) -> None:
+        """Begin."""
+        self._steps = self._plan(commander)
+
+    def poll(self, commander: Commander) -> None:
+        """Go on to the next yield."""
+        if next(self._steps, OVER) is OVER:
+            self._over = True
+
+    def announce(self) -> list[str]:
+        """Nothing listens."""
+        return []
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program has come to its end."""
+        return self._over
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def until(holds: Callable[[], bool]) -> Iterator[None]:
+    """Exchanges until a condition holds; the order's end is the deadline."""
+    while not holds():
+        yield
+
+
+def lasting(commander: Commander, seconds: float, each: Callable[[], object] | None = None) -> Iterator[None]:
+    """Exchanges for some time, with something to do in each."""
+    end_s = commander.time_s + seconds
+    while commander.time_s < end_s:
+        if each is not None:
+            each()
+        yield
+
+
+FRONTS: Registry[Any] = Registry(
+    "fronts",
+    {
+        "mission": "ironbird.systems.commanded.front:MissionFront",
+        "avoid": "ironbird.systems.commanded.avoid:AvoidFront",
+        "mavlink": "ironbird.systems.commanded.mavlink.front:MavlinkFront",
+        "sticks": "ironbird.systems.commanded.sticks.front:SticksFront",
+    },
+    object,
+    what="front end",
+    error=LinkError,
+)
+OVER = object()
+
+
+class MissionFront(ProgramFront):
+    """No external commands: it arms, flies the mission that the order has, and is finished when that is."""
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(_mission)
+
+
+def _mission(vehicle: Commander) -> Iterator[None]:
+    yield from until(lambda: vehicle.arm() is None and vehicle.start_mission() is None)
+    yield from until(lambda: vehicle.status().done or not vehicle.armed)

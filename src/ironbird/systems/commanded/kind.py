@@ -1,0 +1,178 @@
+"""Vehicles commanded from outside as a kind of control system: under a front end, or under a recorded stream."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ironbird.errors import OrderError
+from ironbird.rig.commander.commander import Commander
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task, described
+from ironbird.systems.commanded.front import FRONTS, FrontEnd, front_type, make_front, needs_no_client
+from ironbird.systems.commanded.stream import Recorder, Stream, parse_stream
+from ironbird.vehicles import places as at
+from ironbird.vehicles.commanded import see_truth
+from ironbird.vehicles.load import Vehicle
+
+STRICT = Options.model_config
+EXCHANGE_TICKS = 4  # of 1 ms
+
+
+class CommandedOptions(Options):
+    """What the autopilot sees, and who commands it; a front end adds its own."""
+
+    state: Annotated[
+        Literal["estimate", "truth"],
+        Field(description="What control sees: the estimator's state, or the true one; sensors work in both."),
+    ] = "estimate"
+    front: Annotated[
+        str,
+        Field(
+            description="Who commands: a front end by name; 'mission' flies the mission of the order, 'avoid' flies it "
+            "round what a lidar sees."
+        ),
+    ] = "mission"
+
+
+@functools.cache
+def _options_with(front: str) -> type[CommandedOptions]:
+    """The options of a vehicle under a front end."""
+    return type("CommandedOptions", (front_type(front).options_type, CommandedOptions), {"model_config": STRICT})
+
+
+class CommandedSystem(ControlSystem):
+    """The vehicle's own autopilot under a front end, or under a stream that was recorded. All inputs are recorded."""
+
+    name = "commanded"
+    fills = "commanded"
+    step_ticks = EXCHANGE_TICKS
+
+    def __init__(
+        self,
+        front: FrontEnd | None = None,
+        *,
+        script: str = "",
+        sees_truth: bool = False,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__()
+        if (front is None) == (not script):
+            raise OrderError("give a front end or a recorded stream of commands, one of the two")
+        self.front, self._text = front, script
+        self.open_ended = front is not None and front.open_ended
+        self._sees_truth, self._announce = sees_truth, announce
+        self._replayed: Stream | None = None
+        self._next = 0
+        self.commander: Commander | None = None
+
+    def start(self, rig: Rig) -> None:
+        """Open the front end, or read the stream."""
+        flat = rig.state.model.flat
+        places = {name: flat.u.rows(name) for name in flat.u.start if not at.is_world_input(name)}
+        self._recorder = Recorder(places, rig.stepper.inputs)
+        self._places = places
+        self.commander = Commander(
+            rig.vehicle,
+            rig,
+            remark=lambda words: self._recorder.stream.remark(rig.state.tick, words),
+            note=lambda kind, words: self.note(rig, kind, words),
+            sees_truth=self._sees_truth,
+        )
+        if self.front is None:
+            sizes = {name: rows.stop - rows.start for name, rows in places.items()}
+            self._replayed = parse_stream(self._text, sizes)
+            self._apply(rig)
+        else:
+            self.front.open(self.commander)
+            for line in self.front.announce() if self._announce is not None else []:
+                assert self._announce is not None
+                self._announce(line)
+        self._recorder.note(rig.state.tick)
+
+    def exchange(self, rig: Rig) -> None:
+        """Let the front end take and send what is there, or set what the stream says."""
+        assert self.commander is not None
+        if self.front is None:
+            self._apply(rig)
+            self.commander.look()
+        else:
+            self.commander.watch()
+            self.front.poll(self.commander)
+        self._recorder.note(rig.state.tick)
+
+    def _apply(self, rig: Rig) -> None:
+        assert self._replayed is not None
+        entries = self._replayed.entries
+        while self._next < len(entries) and entries[self._next][0] <= rig.state.tick:
+            for name, row in entries[self._next][1].items():
+                rig.stepper.inputs[self._places[name]] = row
+            self._next += 1
+
+    @property
+    def finished(self) -> bool:
+        """As the front end says; a stream goes on until the order's end."""
+        return self.front is not None and self.front.finished
+
+    def script(self) -> str:
+        """The stream of commands that repeats this flight."""
+        return self._text if self.front is None else self._recorder.stream.text()
+
+    def stop(self) -> None:
+        """Close the front end."""
+        if self.front is not None:
+            self.front.close()
+
+
+class CommandedKind(Kind):
+    """The vehicle's own autopilot, commanded from outside."""
+
+    name = "commanded"
+    title = "reference autopilot, commanded from outside"
+    summary = "The vehicle's own autopilot under commands from outside: a front end, sticks, or a recorded stream."
+    options = CommandedOptions
+    vehicle_control = "commanded"
+    tunes = True
+    longest_s = 3600.0
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """With controllers that see the true state, if that is chosen."""
+        assert isinstance(options, CommandedOptions)
+        if options.state == "estimate":
+            return vehicle
+        return replace(vehicle, diagram=see_truth(vehicle.diagram))
+
+    def options_for(self, given: Mapping[str, Any]) -> type[Options]:
+        """Those of the front end that is chosen, too."""
+        return _options_with(given.get("front", "mission"))
+
+    def choices(self) -> dict[str, str]:
+        """Those of all front ends."""
+        fronts = {key: text for name in FRONTS for key, text in described(front_type(name).options_type).items()}
+        return described(self.options) | fronts
+
+    def repeats(self, options: Options, script: str) -> bool:
+        """Under a recorded stream, or without external commands."""
+        return bool(script) or needs_no_client(getattr(options, "front", ""))
+
+    def links(self, options: Options) -> Sequence[str]:
+        """What partners send and receive over MAVLink."""
+        return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
+
+    def seat(self, task: Task) -> Seat:
+        """Under the recorded stream if there is one, else under the front end."""
+        options = task.options
+        assert isinstance(options, CommandedOptions)
+        truth = options.state == "truth"
+        if task.script:
+            return Seat(CommandedSystem(script=task.script, sees_truth=truth))
+        front = make_front(options.front, options.model_dump())
+        system = CommandedSystem(front, sees_truth=truth, announce=task.announce)
+        return Seat(system)
+
+
+COMMANDED = CommandedKind()

@@ -1,0 +1,211 @@
+"""The parameter protocol: all parameters of the vehicle that can be changed in flight, by names of sixteen signs.
+
+Values go as PX4 sends them: 32 bits of a float, or of a whole number in the place of the float [MAVLinkParams]. What a
+ground station changes acts at once, and is kept in a file if one was given, in the form of QGroundControl's parameter
+files. After a list comes `_HASH_CHECK`, by which a ground station knows that what it has stored is still true.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ironbird.errors import LinkError, shortened
+from ironbird.files.whole import write_text
+from ironbird.protocols.mavlink import dialect, numbers
+from ironbird.rig.commander.commander import Commander
+from ironbird.systems.commanded.mavlink.connections import Channel, Sender
+from ironbird.systems.commanded.mavlink.param_names import names_of
+from ironbird.systems.commanded.mavlink.texts import Texts
+
+# Values as their bits: a float of Python would change those of whole numbers that look like no number
+VALUE = dialect.Message("PARAM_VALUE", 22, "I2H16sB")
+SET = dialect.Message("PARAM_SET", 23, "I2B16sB", dialect.PARAM_SET.names)
+PER_LOOK = 8  # parameters of a list that leave at once: a slow line is not flooded
+HASH = "_HASH_CHECK"
+NO_INDEX = 65535
+HEADER = "# Onboard parameters of {vehicle} as Ironbird keeps them\n# Vehicle-Id Component-Id Name Value Type\n"
+COLUMNS = 5
+MOST_BYTES = 1 << 20  # of a file
+
+
+class Entry(NamedTuple):
+    """A parameter: where it is in the model, or a constant."""
+
+    name: str
+    path: str = ""
+    fixed: int = 0
+
+    @property
+    def kind(self) -> int:
+        """MAV_PARAM_TYPE."""
+        return numbers.MAV_PARAM_TYPE_REAL32 if self.path else numbers.MAV_PARAM_TYPE_INT32
+
+    @property
+    def raw_name(self) -> bytes:
+        """Sixteen bytes."""
+        return self.name.encode()
+
+
+class Parameters:
+    """All parameters in the order of their names, and who is being sent the list."""
+
+    def __init__(self, commander: Commander, texts: Texts, fixed: Mapping[str, int], file: Path | None = None) -> None:
+        self.commander, self.texts, self.file = commander, texts, file
+        self._values = commander.params()
+        entries = [Entry(name, path) for path, name in names_of(self._values).items()]
+        entries += [Entry(name, fixed=value) for name, value in fixed.items()]
+        self.entries = sorted(entries, key=lambda entry: entry.name)
+        self.place = {entry.name: number for number, entry in enumerate(self.entries)}
+        self._changed: dict[str, float] = {}
+        self._told: dict[Channel, int] = {}  # how far the list has come
+        if file is not None and file.exists():
+            self._load(file)
+
+    def bits(self, entry: Entry) -> int:
+        """As it is now: the bits of a float, or of a whole number."""
+        raw = struct.pack("<f", _single(self._values[entry.path])) if entry.path else struct.pack("<i", entry.fixed)
+        return int.from_bytes(raw, "little")
+
+    # ------------------------------------------------------------------------------------------ messages
+
+    def take_list(self, channel: Channel, _said: Any, _sender: Sender) -> None:
+        """PARAM_REQUEST_LIST: begin to send them all."""
+        self._told[channel] = 0
+
+    def take_read(self, channel: Channel, said: Any, sender: Sender) -> None:
+        """PARAM_REQUEST_READ: one, by index or name."""
+        name = _text(said.param_id)
+        if said.param_index < 0 and name == HASH:
+            self._tell_hash(channel)
+            return
+        number = said.param_index if said.param_index >= 0 else self.place.get(name, -1)
+        if 0 <= number < len(self.entries):
+            self._tell(channel, number)
+        else:
+            self._refuse(channel, sender, said, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
+
+    def take_set(self, channel: Channel, said: Any, sender: Sender) -> None:
+        """PARAM_SET: change it, and say what it is now."""
+        name = _text(said.param_id)
+        if name == HASH:  # the ground station has them all: no need to go on with the list
+            self._told.pop(channel, None)
+            return
+        number = self.place.get(name, -1)
+        if number < 0:
+            self._refuse(channel, sender, said, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
+            return
+        entry = self.entries[number]
+        why, error = self._set(entry, said.param_value, said.param_type)
+        if why:
+            self.texts.refuse(f"{name}: {why}")
+            self._refuse(channel, sender, said, error)
+        self._tell(channel, number)
+
+    def _set(self, entry: Entry, bits: int, kind: int) -> tuple[str, int]:
+        if kind not in numbers.PARAM_FORMS:
+            return f"MAVLink type {kind} is not known", numbers.MAV_PARAM_ERROR_VALUE_OUT_OF_RANGE
+        value = float(struct.unpack(numbers.PARAM_FORMS[kind], bits.to_bytes(4, "little"))[0])
+        if not entry.path:
+            same = value == entry.fixed
+            return ("", 0) if same else ("it cannot be changed", numbers.MAV_PARAM_ERROR_READ_ONLY)
+        if not math.isfinite(value):
+            return f"{value} is no number", numbers.MAV_PARAM_ERROR_VALUE_OUT_OF_RANGE
+        why = self.commander.set_param(entry.path, value)
+        if why:
+            return why, numbers.MAV_PARAM_ERROR_VALUE_OUT_OF_RANGE
+        self._values[entry.path] = self._changed[entry.name] = value
+        self._save()
+        return "", 0
+
+    def _refuse(self, channel: Channel, sender: Sender, said: Any, error: int) -> None:
+        index = getattr(said, "param_index", -1)
+        channel.say(dialect.PARAM_ERROR, index, *sender, said.param_id, error)
+
+    def poll(self, channels: list[Channel]) -> None:
+        """Go on with the lists."""
+        for channel in list(self._told):
+            if channel not in channels:
+                del self._told[channel]
+                continue
+            start = self._told[channel]
+            for number in range(start, min(start + PER_LOOK, len(self.entries))):
+                self._tell(channel, number)
+            self._told[channel] = start + PER_LOOK
+            if start + PER_LOOK >= len(self.entries):
+                del self._told[channel]
+                self._tell_hash(channel)
+
+    def _tell(self, channel: Channel, number: int) -> None:
+        entry = self.entries[number]
+        channel.say(VALUE, self.bits(entry), len(self.entries), number, entry.raw_name, entry.kind)
+
+    def _tell_hash(self, channel: Channel) -> None:
+        count = len(self.entries)
+        channel.say(VALUE, self.hash(), count, NO_INDEX, HASH.encode(), numbers.MAV_PARAM_TYPE_UINT32)
+
+    def hash(self) -> int:
+        """CRC-32 of all names and values in order, begun with zero and not inverted [PX4] param_hash_check."""
+        inner = 0xFFFFFFFF  # zlib inverts before and after
+        for entry in self.entries:
+            inner = zlib.crc32(entry.raw_name + self.bits(entry).to_bytes(4, "little"), inner)
+        return inner ^ 0xFFFFFFFF
+
+    # ------------------------------------------------------------------------------------------ file
+
+    def _save(self) -> None:
+        if self.file is None:
+            return
+        rows = (f"1\t1\t{name}\t{value!r}\t{numbers.MAV_PARAM_TYPE_REAL32}" for name, value in self._changed.items())
+        text = HEADER.format(vehicle=self.commander.vehicle.id) + "".join(f"{row}\n" for row in sorted(rows))
+        try:
+            write_text(self.file, text)
+        except OSError as error:
+            self.texts.refuse(f"parameters cannot be kept in {self.file.name}: {error.strerror}")
+
+    def _load(self, file: Path) -> None:
+        for where, name, value in _rows(file):
+            number = self.place.get(name, -1)
+            if number < 0 or not self.entries[number].path:
+                raise LinkError(f"{where}: vehicle '{self.commander.vehicle.id}' has no parameter {shortened(name)}")
+            path = self.entries[number].path
+            why = self.commander.set_param(path, value)
+            if why:
+                raise LinkError(f"{where}: {name}: {why}")
+            self._values[path] = self._changed[name] = value
+
+
+def _rows(file: Path) -> Iterator[tuple[str, str, float]]:
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise LinkError(f"{file}: more than {MOST_BYTES} bytes; no parameter file")
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LinkError(f"parameter file {file} cannot be read: {error}") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        where, cells = f"{file}: line {number}", line.split()
+        if len(cells) != COLUMNS:
+            raise LinkError(f"{where} has {len(cells)} columns; {COLUMNS} are needed: vehicle, component, name, ...")
+        try:
+            value = float(cells[3])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise LinkError(f"{where}: '{shortened(cells[3])}' is no number")
+        yield where, cells[2], value
+
+
+def _text(raw: bytes) -> str:
+    return raw.partition(b"\0")[0].decode("ascii", errors="replace")
+
+
+def _single(value: float) -> float:
+    """What a float of 32 bits holds; one beyond its range is its end."""
+    most = 3.4028234663852886e38
+    return min(max(value, -most), most)

@@ -1,0 +1,44 @@
+"""STATUSTEXT: sentences to all partners, cut into pieces of fifty signs as the protocol has them [MAVLink2]."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ironbird.protocols.mavlink import dialect, numbers
+from ironbird.systems.commanded.mavlink.connections import Channel
+
+PIECE = 50
+MOST_WAITING = 32  # sentences; more are left out
+MOST_SIGNS = 400
+
+
+class Texts:
+    """Sentences that wait to be sent."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[int, str]] = deque()
+        self._number = 0
+
+    def say(self, text: str, severity: int = numbers.MAV_SEVERITY_INFO) -> None:
+        """To all who listen."""
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.append((severity, text[:MOST_SIGNS]))
+
+    def refuse(self, text: str) -> None:
+        """Why something was not done."""
+        self.say(text, numbers.MAV_SEVERITY_WARNING)
+
+    def send(self, channels: list[Channel]) -> None:
+        """Hand over what waits."""
+        while self._waiting:
+            severity, text = self._waiting.popleft()
+            raw = text.encode(errors="replace")
+            pieces = [raw[start : start + PIECE] for start in range(0, len(raw), PIECE)] or [b""]
+            number = 0
+            if len(pieces) > 1:
+                self._number = number = self._number % 65535 + 1
+                if len(pieces[-1]) == PIECE:
+                    pieces.append(b"")  # a piece that is not full ends the sentence
+            for channel in channels:
+                for place, piece in enumerate(pieces):
+                    channel.say(dialect.STATUSTEXT, severity, piece, number, place)

@@ -1,0 +1,105 @@
+"""The front end "sticks": a gamepad, the keyboard or a stick file flies the vehicle by hand.
+
+Options: `sticks` is `auto` (the first gamepad), a device, `keyboard` or a stick file (.csv); `stick_layout` a TOML
+file; `stick_mode` the mode in which the flight begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ironbird.errors import LinkError
+from ironbird.rig.commander.commander import Commander
+from ironbird.systems.commanded.front import FrontOptions
+from ironbird.systems.commanded.sticks.gamepad import Gamepad, pads
+from ironbird.systems.commanded.sticks.keyboard import Keyboard
+from ironbird.systems.commanded.sticks.layout import load_layout
+from ironbird.systems.commanded.sticks.source import Source
+from ironbird.systems.commanded.sticks.stick_file import StickFile, load_sticks
+
+MOST_REFUSALS = 100  # kept
+
+
+def open_source(what: str = "auto", layout: str = "") -> Source:
+    """Who holds the sticks, by name."""
+    if what == "keyboard":
+        return Keyboard()
+    if what.endswith(".csv"):
+        return StickFile(load_sticks(what), load_layout(layout) if layout else None, Path(what).name)
+    if what == "auto":
+        found = pads()
+        if not found:
+            raise LinkError("no gamepad is plugged in (/dev/input/js*); 'keyboard' or a stick file works without one")
+        what = found[0][0]
+    return Gamepad(what, layout or None)
+
+
+class SticksOptions(FrontOptions):
+    """Who holds the sticks."""
+
+    sticks: Annotated[str, Field(description="sticks: auto, a gamepad's device, keyboard, or a stick file (.csv).")] = (
+        "auto"
+    )
+    stick_layout: Annotated[str, Field(description="sticks: a TOML file that says which axis does what.")] = ""
+    stick_mode: Annotated[str, Field(description="sticks: the mode in which the flight begins.")] = "position"
+
+
+class SticksFront:
+    """Hands sticks and buttons to the commander at every exchange; a stick file ends the flight after its last row."""
+
+    options_type = SticksOptions
+    open_ended = True
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._what, self._layout = str(options.get("sticks") or "auto"), str(options.get("stick_layout") or "")
+        self._mode = str(options.get("stick_mode") or "")
+        self._source: Source | None = None
+        self._chosen = False
+        self.refused: list[str] = []  # what could not be done, and why
+
+    def open(self, commander: Commander) -> None:
+        """Take hold of the sticks."""
+        self._source = open_source(self._what, self._layout)
+
+    def poll(self, commander: Commander) -> None:
+        """Sticks first, then what the buttons ask for."""
+        assert self._source is not None
+        now = self._source.read(commander.time_s)
+        commander.sticks(now.roll, now.pitch, now.throttle, now.yaw)
+        if self._mode and not self._chosen:
+            self._chosen = self._do(commander, self._mode)
+        for action in self._source.actions():
+            self._do(commander, action)
+
+    def _do(self, commander: Commander, action: str) -> bool:
+        calls = {
+            "arm": commander.arm,
+            "disarm": commander.disarm,
+            "take-off": commander.take_off,
+            "land": commander.land,
+            "return": commander.return_home,
+            "hold": commander.hold,
+            "mission": commander.start_mission,
+        }
+        why = calls[action]() if action in calls else commander.set_mode(action)
+        if why is not None and len(self.refused) < MOST_REFUSALS:
+            self.refused.append(f"{commander.time_s:.3f} s {action}: {why}")
+        return why is None
+
+    def announce(self) -> list[str]:
+        """Who holds the sticks."""
+        return [f"sticks: {self._source.name if self._source is not None else self._what}"]
+
+    @property
+    def finished(self) -> bool:
+        """After the last row of a stick file, or when the keyboard ends it."""
+        return self._source is not None and self._source.finished
+
+    def close(self) -> None:
+        """Let go of the sticks. May be called twice."""
+        if self._source is not None:
+            self._source.close()

@@ -1,0 +1,82 @@
+"""The keyboard of a terminal as sticks. A terminal reports no release of a key: a stick goes back when no more come.
+
+w, s throttle; a, d yaw; arrows pitch and roll; space all to the middle; 1 arm, 2 disarm, t take-off, l land, r return,
+h hold, p position, o altitude, i stabilized; q ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import tty
+from typing import Any
+
+from ironbird.errors import LinkError
+from ironbird.systems.commanded.sticks.source import Sticks
+
+HELD_S = 0.6  # longer than terminals wait before a key repeats
+STROKE = 0.5  # of a key
+KEYS = {  # stick and direction
+    b"w": ("throttle", 1), b"s": ("throttle", -1), b"d": ("yaw", 1), b"a": ("yaw", -1), b"\x1b[A": ("pitch", 1),
+    b"\x1b[B": ("pitch", -1), b"\x1b[C": ("roll", 1), b"\x1b[D": ("roll", -1),
+}  # fmt: skip
+ORDERS = {
+    b"1": "arm", b"2": "disarm", b"t": "take-off", b"l": "land", b"r": "return", b"h": "hold", b"p": "position",
+    b"o": "altitude", b"i": "stabilized",
+}  # fmt: skip
+
+
+class Keyboard:
+    """Keys of a terminal; `close` gives it back as it was."""
+
+    name = "keyboard"
+
+    def __init__(self, handle: int | None = None) -> None:
+        self._handle = sys.stdin.fileno() if handle is None else handle
+        self._before: list[Any] | None = None
+        if os.isatty(self._handle):
+            self._before = termios.tcgetattr(self._handle)
+            tty.setcbreak(self._handle)
+        elif handle is None:
+            raise LinkError("the keyboard can be used in a terminal only")
+        self._pressed: dict[str, tuple[float, float]] = {}  # value and until when
+        self._actions: list[str] = []
+        self.finished = False
+
+    def read(self, time_s: float) -> Sticks:
+        """Take the keys that came."""
+        data = b""
+        if not self.finished and select.select([self._handle], [], [], 0.0)[0]:
+            data = os.read(self._handle, 4096)
+            self.finished = not data
+        while data:
+            key = data[:3] if data[:3] in KEYS else data[:1]
+            data = data[len(key) :]
+            self._take(key, time_s)
+        now = {stick: value for stick, (value, until_s) in self._pressed.items() if time_s < until_s}
+        roll, pitch, throttle, yaw = (now.get(stick, 0.0) for stick in ("roll", "pitch", "throttle", "yaw"))
+        return Sticks(roll, pitch, throttle, yaw)
+
+    def _take(self, key: bytes, time_s: float) -> None:
+        if key in KEYS:
+            stick, sign = KEYS[key]
+            self._pressed[stick] = (sign * STROKE, time_s + HELD_S)
+        elif key in ORDERS:
+            self._actions.append(ORDERS[key])
+        elif key == b" ":
+            self._pressed.clear()
+        elif key == b"q":
+            self.finished = True
+
+    def actions(self) -> list[str]:
+        """What keys asked for since the last call."""
+        asked, self._actions = self._actions, []
+        return asked
+
+    def close(self) -> None:
+        """Give the terminal back. May be called twice."""
+        if self._before is not None:
+            termios.tcsetattr(self._handle, termios.TCSADRAIN, self._before)
+            self._before = None

@@ -1,0 +1,186 @@
+"""A flight controller on a cable as a kind of control system: in real time, with the figures of the link."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ironbird.errors import LinkError
+from ironbird.ground.client.attended import Attended
+from ironbird.ground.pilot import Pilot
+from ironbird.ground.wires import Port
+from ironbird.host.process import GROUND_STATION_PORT, free_udp_port
+from ironbird.host.realtime import WallClock
+from ironbird.protocols.orders import is_orders
+from ironbird.rig.mission_plan import class_of, plan_of
+from ironbird.rig.rig import Rig
+from ironbird.rig.system import AutopilotEvent, Kind, Options, Seat, Task
+from ironbird.systems.hardware.bridge import Bridge
+from ironbird.systems.hardware.link import CONTROL_HZ, MOST_SENSOR_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
+from ironbird.transport.cable import Cable, DatagramCable, Load, SerialCable, ports
+from ironbird.vehicles.load import Vehicle
+
+SHOW_S = 1.0  # between two lines of figures
+
+
+class HardwareOptions(Options):
+    """Which cable, what goes over it, and how much is asked of this computer."""
+
+    port: Annotated[str | None, Field(description="Serial port of the board, for example /dev/ttyACM0.")] = None
+    baud: Annotated[int, Field(description="Of the serial port; USB ignores it.", ge=1200, le=12_000_000)] = 921_600
+    udp: Annotated[int | None, Field(description="Or a UDP port to which the board sends.", ge=1, le=65535)] = None
+    host: Annotated[str, Field(description="Address of this computer that the board sends to, with a UDP port.")] = (
+        "127.0.0.1"
+    )
+    sensor_hz: Annotated[
+        float,
+        Field(
+            description="Inertial samples a second: 1000, 500, 250, 200 or 100; up to 8000 in batches of one write, "
+            "with a model as fast.",
+            ge=10,
+            le=MOST_SENSOR_HZ,
+        ),
+    ] = SENSOR_HZ
+    model_hz: Annotated[
+        float,
+        Field(description="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", ge=1000, le=8000),
+    ] = 1000.0
+    control_hz: Annotated[float, Field(description="Controls a second that the board is asked for.", ge=1, le=1000)] = (
+        CONTROL_HZ
+    )
+    connect_s: Annotated[float, Field(description="Seconds to wait for the first controls.", gt=0)] = 30.0
+    priority: Annotated[bool, Field(description="Ask the system for real-time priority.")] = True
+    core: Annotated[int | None, Field(description="Keep the loop on this core of the processor.", ge=0, le=4095)] = None
+    pilot: Annotated[
+        Literal["ours", "attended"],
+        Field(description="The built-in ground station flies the mission, or obeys orders in flight (the live rig)."),
+    ] = "ours"
+    ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
+
+
+def cable_of(options: HardwareOptions) -> Cable:
+    """The cable, not opened yet."""
+    if (options.port is None) == (options.udp is None):
+        there = ", ".join(ports()) or "no serial port that looks like a board"
+        raise LinkError(f"give --port DEVICE or --udp PORT, one of the two; this computer has {there}")
+    if options.port is not None:
+        return SerialCable(options.port, options.baud)
+    assert options.udp is not None
+    return DatagramCable(options.udp, options.host)
+
+
+class HardwareKind(Kind):
+    """A board that flies the mission it is given, or gets none and flies what it has, or by its own pilot.
+
+    `cable` and `clock` make the two ends of the real world.
+    """
+
+    name = "hardware"
+    title = "flight controller"
+    summary = "Hardware in the loop: a flight controller on a cable flies a vehicle in real time."
+    options = HardwareOptions
+    longest_s = 60.0
+
+    def __init__(
+        self,
+        cable: Callable[[HardwareOptions], Cable] = cable_of,
+        clock: Callable[[], WallClock] = WallClock,
+    ) -> None:
+        self._cable, self._clock = cable, clock
+
+    def takes_orders(self, template: str) -> bool:
+        """All."""
+        return True
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """With inertial units that sample as often as they are sent."""
+        assert isinstance(options, HardwareOptions)
+        class_of(vehicle, "flight controller")
+        return with_sensor_rate(vehicle, options.sensor_hz, options.model_hz)
+
+    def step_s(self, options: Options) -> float:
+        """As chosen."""
+        assert isinstance(options, HardwareOptions)
+        return 1.0 / options.model_hz
+
+    def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
+        """What will go over the cable, each way; `told` is whether it gets a mission by MAVLink."""
+        return self._link(options).loads(vehicle, shared=options.ground_station or told)
+
+    def links(self, options: Options) -> Sequence[str]:
+        """The cable both ways, and what ground stations send and receive over it."""
+        return ("ground", "vehicle", "sensors", "actuators")
+
+    def seat(self, task: Task) -> Seat:
+        """The board's link, and on its cable the built-in ground station if there is something to fly."""
+        options = task.options
+        assert isinstance(options, HardwareOptions)
+        link, plan = self._link(options), plan_of(task)
+        stations = [GROUND_STATION_PORT] if options.ground_station else []
+        pilot: Pilot | None = None
+        if options.pilot == "attended":
+            stations.append(free_udp_port())
+            script = task.script if is_orders(task.script) else ""
+            told = Attended(Port(stations[-1], who="the board"), plan=plan, items=task.items, script=script)
+            link.bridge, link.recorder, link.open_ended = Bridge(stations), told.record, True
+            return Seat(link, told)
+        if plan.items:
+            stations.append(free_udp_port())
+            pilot = Pilot(
+                "px4",
+                kind=class_of(task.vehicle),
+                port=stations[-1],
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
+            )
+        link.bridge = Bridge(stations) if stations else None
+        return Seat(link, pilot if task.show is None else _Display(link, pilot, task.show))
+
+    def _link(self, options: HardwareOptions) -> HardwareLink:
+        return HardwareLink(
+            self._cable(options),
+            sensor_hz=options.sensor_hz,
+            control_hz=options.control_hz,
+            connect_s=options.connect_s,
+            priority=options.priority,
+            core=options.core,
+            clock=self._clock(),
+        )
+
+
+@dataclasses.dataclass
+class _Display:
+    """A pilot, or none, and a line of figures about once a second."""
+
+    link: HardwareLink
+    pilot: Pilot | None
+    show: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.autopilot_events: list[AutopilotEvent] = self.pilot.autopilot_events if self.pilot is not None else []
+        self._next_s = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the pilot has flown its mission."""
+        return self.pilot is not None and self.pilot.finished
+
+    def poll(self, rig: Rig) -> None:
+        """Have the pilot go on; show a line when it is time."""
+        if self.pilot is not None:
+            self.pilot.poll(rig)
+        if rig.time_s >= self._next_s:
+            self._next_s = rig.time_s + SHOW_S
+            self.show(self.link.live(rig.time_s))
+
+    def close(self) -> None:
+        """Let go of the pilot's port."""
+        if self.pilot is not None:
+            self.pilot.close()
+
+
+HARDWARE = HardwareKind()

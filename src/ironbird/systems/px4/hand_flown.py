@@ -1,0 +1,132 @@
+"""A multicopter by sticks in PX4's position mode: how a person flies it, and where its collision prevention acts.
+
+PX4's own missions do not know obstacles [PX4] lib/collision_prevention: it brakes for what OBSTACLE_DISTANCE and
+DISTANCE_SENSOR say in modes that sticks steer (parameter CP_DIST). This pilot takes off, holds the sticks towards one
+waypoint after the other, and lands. It never looks at obstacles itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ironbird.errors import LinkError
+from ironbird.ground.handshakes import Script
+from ironbird.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
+from ironbird.host.process import AutopilotProcess
+from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.plan_file import LocalItem
+
+STICKS_S = 0.05  # between two messages; PX4 counts them as lost after 0.5 s
+LOOK_HZ = 20.0  # of place and heading
+GAIN_1PS, CLIMB_GAIN_1PS = 0.5, 0.5
+FULL_CLIMB_MPS = 3.0  # MPC_Z_VEL_MAX_UP of PX4's own defaults
+ARRIVED_M, HEIGHT_M = 1.5, 1.0
+STILL_MPS, STILL_S = 0.3, 6.0  # held up: it has stood so long although the sticks are not in the middle
+LEG_S = 60.0  # for a leg, beyond four times what it takes at the stick's full speed
+
+
+def stick_params(speed_mps: float) -> Mapping[str, float]:
+    """Parameters of PX4 under which sticks come by MAVLink, and a stick at its end stands for a speed."""
+    named = {"COM_RC_IN_MODE": 1, "COM_RC_OVERRIDE": 0, "MPC_XY_MAN_EXPO": 0.0, "MAN_DEADZONE": 0.02}
+    return {**named, "MPC_VEL_MANUAL": speed_mps}
+
+
+class HandPilot(Pilot):
+    """Flies to places with MANUAL_CONTROL messages; a leg is over when it is there, or has stood before it."""
+
+    def __init__(
+        self,
+        items: Sequence[LocalItem],
+        speed_mps: float,
+        *,
+        port: int,
+        peer_port: int,
+        process: AutopilotProcess | None = None,
+    ) -> None:
+        self._places = [item for item in items if item.kind == "waypoint"]
+        if not self._places:
+            raise LinkError("sticks fly to waypoints, and the mission has none")
+        self.full_mps = speed_mps
+        self.place: tuple[float, float, float] | None = None  # north, east, down as PX4 has it
+        self.velocity = (0.0, 0.0, 0.0)
+        self.heading = 0.0
+        self.sticks = (0.0, 0.0, 0.0)  # forward, right, up: -1 to 1
+        self._sticks_s = -math.inf
+        super().__init__(
+            "px4", kind="copter", port=port, peer_port=peer_port, process=process, takeoff_m=self._places[0].height_m
+        )
+        self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
+        self._listen(dialect.ATTITUDE, self._take_heading)
+
+    def poll(self, rig: Clock) -> None:
+        """As any pilot, and keep the sticks alive."""
+        super().poll(rig)
+        if self._system and not self.finished and self._now_s - self._sticks_s >= STICKS_S:
+            self._sticks_s = self._now_s
+            forward, right, up = (round(1000 * value) for value in self.sticks)
+            self._say(dialect.MANUAL_CONTROL, target=self._system, x=forward, y=right, z=500 + up // 2, r=0)
+
+    def _fly(self) -> Script:
+        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
+        self._ask_for(RATES_HZ | looked_at | {ESTIMATOR["px4"]: ESTIMATOR_HZ})
+        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        self.ready = True
+        self._note("ready", f"ready after {self._now_s:.1f} s")
+        yield from self._take_off(self.takeoff_m)
+        self.flying = True
+        yield from self._wait("height", self._is_up, wall_s=240, sim_s=60)
+        yield from self._set_mode("POSCTL")
+        for number, item in enumerate(self._places):
+            yield from self._go(number, item)
+        self.mission_done = True
+        yield from self._obey("land")
+        yield from self._until_down()
+        self.finished = True
+        self._note("finished", "landed and disarmed")
+
+    def _is_up(self) -> bool:
+        return self.place is not None and -self.place[2] > self.takeoff_m - HEIGHT_M
+
+    def _go(self, number: int, item: LocalItem) -> Script:
+        """Hold the sticks towards a place until it is there, or stands."""
+        assert self.place is not None
+        target = (item.north_m, item.east_m, -item.height_m)
+        leg_s = 4 * math.dist(target, self.place) / self.full_mps + LEG_S + item.hold_s
+        self._begin(f"item {number}", wall_s=max(4 * leg_s, 120.0), sim_s=leg_s)
+        self._note("item", f"item {number}")
+        moved_s, there_s, held_up = self._now_s, math.inf, False
+        while not held_up:
+            north, east, down = (t - p for t, p in zip(target, self.place, strict=True))
+            self.sticks = self._towards(north, east, -down)
+            if math.hypot(north, east) < ARRIVED_M and abs(down) < HEIGHT_M:
+                there_s = min(there_s, self._now_s)
+                if self._now_s - there_s >= item.hold_s:
+                    break
+            moved_s = self._now_s if math.hypot(*self.velocity) > STILL_MPS else moved_s
+            held_up = math.isinf(there_s) and self._now_s - moved_s > STILL_S
+            yield
+        self.sticks = (0.0, 0.0, 0.0)
+        if held_up:
+            left_m = math.hypot(target[0] - self.place[0], target[1] - self.place[1])
+            self._note("item", f"item {number} not reached: it stands {left_m:.1f} m before it")
+        else:
+            self.reached = number
+            self._note("item", f"item {number} reached")
+
+    def _towards(self, north: float, east: float, up: float) -> tuple[float, float, float]:
+        """Sticks in proportion to what is left, at most at their ends and in its direction."""
+        share = GAIN_1PS / self.full_mps
+        size = max(share * math.hypot(north, east), 1.0)
+        cosine, sine = math.cos(self.heading), math.sin(self.heading)
+        forward, right = cosine * north + sine * east, cosine * east - sine * north
+        climb = max(-1.0, min(1.0, CLIMB_GAIN_1PS * up / FULL_CLIMB_MPS))
+        return share * forward / size, share * right / size, climb
+
+    def _take_place(self, said: Any) -> None:
+        self.place, self.velocity = (said.x, said.y, said.z), (said.vx, said.vy, said.vz)
+
+    def _take_heading(self, said: Any) -> None:
+        self.heading = said.yaw
