@@ -18,7 +18,7 @@ from ironbird.flight.derived import DERIVED
 from ironbird.flight.mission import KINDS, Item, Mission, load_mission, mission_names
 from ironbird.flight.words import ALIASES, WORDS
 from ironbird.requirements.library import TEMPLATES
-from ironbird.vehicles.load import TEMPLATES as VEHICLE_TEMPLATES
+from ironbird.vehicles.kinds import KINDS as VEHICLE_KINDS
 from ironbird.vehicles.schema import meanings, tables_of
 from ironbird.vehicles.spec import SOURCES
 from ironbird.vehicles.tables import keys_of, unit_of_key
@@ -101,10 +101,10 @@ def vehicle_files_page() -> str:
         "(forward, right, down).",
         "`[provenance]` says where numbers come from: " + ", ".join(f"`{word}`" for word in SOURCES) + ".",
         "",
-        f"Templates: {', '.join(f'[{name}](#{name})' for name in VEHICLE_TEMPLATES)}.",
+        f"Templates: {', '.join(f'[{name}](#{name})' for name in VEHICLE_KINDS)}.",
         "",
     ]
-    for name, template in VEHICLE_TEMPLATES.items():
+    for name, template in ((name, VEHICLE_KINDS.load(name)) for name in VEHICLE_KINDS):
         lines += [f"## {name}", "", _line(template.spec.__doc__), ""]
         paths: dict[type[BaseModel], str] = {template.spec: ""}
         for owner in [template.spec, *tables_of(template.spec)]:

@@ -28,7 +28,8 @@ from ironbird.report.diagram_svg import write_diagram_svg
 from ironbird.report.flight.parameters import parameter_groups
 from ironbird.report.svg_plot import ticks
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import TEMPLATES, Vehicle, load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import Vehicle, load_spec, load_vehicle, vehicle_ids
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.tables import unit_of
 
@@ -110,7 +111,7 @@ def integration(name: str) -> str:
 def head(name: str) -> list[str]:
     """Title, summary, pictures, what the page is made from."""
     spec = load_spec(name)
-    template = TEMPLATES[spec.template]
+    template = vehicle_kind(spec)
     lines = [
         f"# {spec.title}",
         "",
@@ -407,7 +408,7 @@ def index() -> str:
     for name in vehicle_ids():
         spec = load_spec(name)
         own = sorted(b.__name__ for b in classes(loaded(name)) if kinds[b] == {spec.template})
-        module = TEMPLATES[spec.template].build.__module__.rpartition(".")[2]
+        module = vehicle_kind(spec).build.__module__.rpartition(".")[2]
         based = f" on `{spec.base}.toml`" if spec.base else ""
         rows.append((name, f"`{name}.toml`{based}", f"`templates/{module}.py`", ", ".join(own) or "none"))
     lines += table(("vehicle", "file", "template", "blocks that no other kind uses"), rows)

@@ -7,10 +7,11 @@ from typing import Any
 
 from fuzz.target import FORMATS, Refused, attempt, file_of, in_haste, now_and_then, source_of
 from ironbird.errors import PlausibilityWarning
-from ironbird.vehicles.load import TEMPLATES, layers_of, load_spec, load_vehicle, spec_of
+from ironbird.vehicles.kinds import KINDS
+from ironbird.vehicles.load import layers_of, load_spec, load_vehicle, spec_of
 
 WORDS = (
-    "schema = 1\n", 'id = "a"\n', 'title = "t"\n', "base = ", "template = ", *(f'"{name}"' for name in TEMPLATES),
+    "schema = 1\n", 'id = "a"\n', 'title = "t"\n', "base = ", "template = ", *(f'"{name}"' for name in KINDS),
     '"quad_f450"', "[body]\n", "mass_kg = ", "inertia_diag_kgm2 = ", "[[rotor]]\n", "[home]\n", "[environment]\n",
     "[provenance]\n", "[control]\n", "[battery]\n", "[[surface]]\n", "-", "0.0", "1e308", "1e-308", "[1, 2, 3]",
 )  # fmt: skip

@@ -30,12 +30,13 @@ from ironbird.protocols.mavlink.numbers import (
     NAV_VTOL_TAKEOFF,
     NAV_WAYPOINT,
 )
-from ironbird.protocols.plan_file import PlanItem, VehicleClass
+from ironbird.protocols.plan_file import PlanItem
 from ironbird.rig.rig import attach
 from ironbird.rig.system import AutopilotEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop, start
 from ironbird.systems.ardupilot.link import ArduPilot
+from ironbird.vehicles.kinds import VehicleClass
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 

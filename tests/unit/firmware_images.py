@@ -9,7 +9,7 @@ from ironbird.boards.firmware.device import Board, load_mcu_board
 from ironbird.boards.firmware.elf import Image, parse_elf
 from ironbird.provant.build import build_image
 
-IMAGES = Path(__file__).parent / "firmware" / "images"
+IMAGES = Path(__file__).parent / "boards" / "firmware" / "images"
 
 
 @functools.cache

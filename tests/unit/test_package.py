@@ -18,7 +18,7 @@ from ironbird.faults.spec import Fault
 from ironbird.model.block import Block
 from ironbird.testing.checks import check_block, declaration_findings
 from ironbird.vehicles import templates
-from ironbird.vehicles.load import TEMPLATES
+from ironbird.vehicles.kinds import KINDS
 
 # template modules that are no template
 SHARED = {"surroundings", "sensors", "reference_autopilot", "rotorcraft", "wiring", "mission", "ground_water"}
@@ -311,4 +311,4 @@ def test_every_fault_in_the_folder_is_registered() -> None:
 
 def test_every_template_in_the_folder_is_registered() -> None:
     files = {module.name for module in pkgutil.iter_modules(templates.__path__)} - SHARED
-    assert files == set(TEMPLATES)
+    assert files == set(KINDS)

@@ -32,7 +32,7 @@ from ironbird.model.block import Block
 from ironbird.model.signal import Number
 from ironbird.rotations import euler_of_matrix
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import TEMPLATES, Vehicle, load_vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 # All that this module knows of the parts of a vehicle, by path and by class
 LINKS = "*/command_fault.value"  # commands of the actuators
@@ -43,7 +43,6 @@ BODIES = ("body.", "trailer/body.")
 CONTACT = "contact.force_B"  # only what flies has it
 FAR = ("contact.", "launcher/")  # states of what is left behind: ground and catapult
 LEFT_CATAPULT = "catapult.gone"
-WINGED = ("fixed_wing", "vtol")  # templates of vehicles that wings carry once they move
 UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # in steady motion: class, input, and its value then
     (WheelDrive, "brake", 0.0),
     (Catapult, "launch", 0.0),
@@ -134,7 +133,7 @@ def level_trim(
         vehicle = load_vehicle(vehicle, control="truth")
     model = compile_model(vehicle.diagram)
     if speed_mps is None:
-        hovers = TEMPLATES[vehicle.spec.template].hovers
+        hovers = vehicle.kind.hovers
         speed_mps = 0.0 if hovers else float(model.flat.values[model.param_rows(at.NAVIGATOR.cruise_speed)][0])
     links = [path for path in model.flat.held.start if fnmatch.fnmatch(path, LINKS)]
     moving = [path for path in model.flat.x.start if path.endswith(POSITION)]
@@ -280,6 +279,6 @@ def modes_at(trimmed: Trim) -> list[Mode]:
         found.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
         looks.append(seen(complex(values[i]), linear.states, share.tolist()))
     flies, moves = CONTACT in trimmed.model.signals(), trimmed.speed_mps != 0
-    wings = flies and moves and trimmed.vehicle.spec.template in WINGED
+    wings = flies and moves and trimmed.vehicle.kind.winged
     names = names_of_modes(looks, wings=wings, hover=flies and not wings)
     return [replace(mode, name=name) for mode, name in zip(found, names, strict=True)]

@@ -55,7 +55,8 @@ from ironbird.scenario.grammar import scenario_names
 from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
 from ironbird.vehicles.in_world import put_in_world
-from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
 from ironbird.vehicles.spec import CLOSE, Integration
 from ironbird.world.files import world_names
 from ironbird.world.runner import sensor_of
@@ -234,7 +235,7 @@ def _conditions_in(
     if vehicle.endswith(".toml"):
         vehicle = str(source.path.parent / vehicle)
     try:
-        names = outline(vehicle, TEMPLATES[load_spec(vehicle).template].controls[0]).names
+        names = outline(vehicle, vehicle_kind(load_spec(vehicle)).controls[0]).names
     except IronbirdError:
         return
     for list_, key, usual in (
@@ -400,7 +401,7 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
         return [], [case.problem((), "the case has no vehicle", 'add vehicle = "quad_f450"')]
     for vehicle in _options(case.data["vehicle"]):
         try:
-            offered = TEMPLATES[load_spec(vehicle).template].controls
+            offered = vehicle_kind(load_spec(vehicle)).controls
         except IronbirdError as error:
             cure = f"one of {', '.join(vehicle_ids())}; or a TOML file"
             found.append(_refused(case, ("vehicle",), error, cure))
@@ -440,10 +441,13 @@ def _option_problems(case: Planned) -> list[Problem]:
     """Options that one of the case's control systems does not take."""
     found = []
     for control in _options(case.data.get("control", "")):
-        for key, value in case.data.get("options", {}).items():
+        given = case.data.get("options", {})
+        for key, value in given.items():
             if control in OUTSIDE:
                 try:
-                    read_options(kind_of(control), {key: value})
+                    kind = kind_of(control)
+                    deciding = {name: given[name] for name in kind.deciding if name in given}
+                    read_options(kind, {**deciding, key: value})
                 except IronbirdError as error:
                     message, _, cure = " ".join(str(error).split()).partition("; ")
                     found.append(case.problem(("options", key), message, cure or "see 'ironbird systems'"))

@@ -18,7 +18,8 @@ from ironbird.ground.station import Station
 from ironbird.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
 from ironbird.ground.wires import Wire
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.protocols.plan_file import PlanItem, VehicleClass
+from ironbird.protocols.plan_file import PlanItem
+from ironbird.vehicles.kinds import VehicleClass
 
 Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both

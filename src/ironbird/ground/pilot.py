@@ -20,8 +20,9 @@ from ironbird.ground.traffic import adsb_vehicle
 from ironbird.ground.wires import Disturbed, Port, Wire
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.protocols.plan_file import TOUCHES, PlanItem, VehicleClass
+from ironbird.protocols.plan_file import TOUCHES, PlanItem
 from ironbird.rig.rig import TrafficReport
+from ironbird.vehicles.kinds import VehicleClass
 from ironbird.world.runner import Feed
 
 SEEN_S = 3.0  # so that other ground stations receive the end too

@@ -12,8 +12,8 @@ from ironbird.ground.wires import Source, Wire
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.codec import Packer, Parser
 from ironbird.protocols.mavlink.dialect import Message
-from ironbird.protocols.plan_file import VehicleClass
 from ironbird.rig.system import AutopilotEvent
+from ironbird.vehicles.kinds import VehicleClass
 
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between heartbeats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ironbird.protocols.mavlink import numbers
-from ironbird.protocols.plan_file import VehicleClass
+from ironbird.vehicles.kinds import VehicleClass
 
 Autopilot = Literal["px4", "ardupilot"]
 LANDED = {

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ironbird.errors import MissionError
 from ironbird.files.problems import read_bytes
@@ -59,8 +59,8 @@ from ironbird.protocols.mavlink.numbers import (
     VIDEO_START_CAPTURE,
     VIDEO_STOP_CAPTURE,
 )
+from ironbird.vehicles.kinds import VehicleClass
 
-VehicleClass = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
 SAME_FRAME = {  # the _INT frames say the same
     FRAME_GLOBAL: FRAME_GLOBAL,
     FRAME_GLOBAL_INT: FRAME_GLOBAL,

@@ -7,6 +7,7 @@ verdicts. Failures are independent; common causes are not modelled.
 
 from __future__ import annotations
 
+import fnmatch
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from typing import Any
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.files.problems import Problem, read_source
 from ironbird.reliability.life import Life
-from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
 
 FILE = Path(__file__).parent / "components.toml"
@@ -137,17 +137,8 @@ def tree_of(
 ) -> Tree:
     """The tree of a vehicle; `lost` are lost and all flights of a campaign by fault."""
     kinds = dict(lives or load_lives())
-    blocks = list(load_vehicle(name).diagram.blocks)
-    counts = {
-        "rotor": _count(blocks, "rotor/", "/motor"),
-        "propeller": _count(blocks, "rotor/", "/propeller"),
-        "imu": _count(blocks, "imu/", "/chip"),
-        "gnss": _count(blocks, "gnss/", "/chip"),
-        "baro": _count(blocks, "baro/", "/chip"),
-        "mag": _count(blocks, "mag/", "/chip"),
-        "battery": int("battery" in blocks),
-        "autopilot": int(at.CONTROL.path in blocks),
-    }
+    vehicle = load_vehicle(name)
+    counts = {kind: len(fnmatch.filter(vehicle.diagram.blocks, blocks)) for kind, blocks in vehicle.kind.parts.items()}
     events = []
     for kind, count in counts.items():
         if count == 0 or kind not in kinds:
@@ -164,10 +155,6 @@ def tree_of(
     if not events:
         raise RecordError(f"vehicle '{name}' has no part whose life is known")
     return Tree(Path(name).stem, events)
-
-
-def _count(blocks: Iterable[str], begin: str, end: str) -> int:
-    return sum(path.startswith(begin) and path.endswith(end) for path in blocks)
 
 
 def _flown(fault: str, lost: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:

@@ -18,9 +18,9 @@ from ironbird.protocols.rflysim.structs import encode
 from ironbird.rflysim.vehicle import Commandable
 from ironbird.rig.commander.gauges import Status
 from ironbird.rig.commander.stand import Motion
+from ironbird.vehicles.kinds import VehicleKind
 
 RPM = 60.0 / (2.0 * math.pi)  # of 1 rad/s
-VEHICLE_TYPES = {"multicopter": 3, "fixed_wing": 100, "car": 50, "rover": 50}  # RflySim3D's classes; assumed: others 3
 READY, CRASHED = 1234567891, 1234567892  # checksums of outHILStateShort that say more
 NOT_HIT = -1
 ROTORS = 8  # that the structs have room for
@@ -41,7 +41,7 @@ class Shown:
     """What is reported of one moment."""
 
     copter: int
-    kind: str
+    kind: VehicleKind
     time_s: float
     home: Place
     place_N: np.ndarray  # of home in the map's frame
@@ -137,7 +137,7 @@ class Shown:
         position = self._on_map
         latitude, longitude, height = to_geodetic(self.home, true.p_N)
         values: dict[str, Any] = {
-            "copterID": self.copter, "vehicleType": VEHICLE_TYPES.get(self.kind, 3), "time": self.time_s,
+            "copterID": self.copter, "vehicleType": self.kind.rflysim_type, "time": self.time_s,
             "velE": _floats(true.v_N), "euler": _floats(true.rpy), "posE": position, "rpm": self._rpm,
         }  # fmt: skip
         more: dict[str, Any] = {

@@ -29,7 +29,6 @@ from ironbird.rflysim.front import RflySimFront
 from ironbird.rflysim.mavlink import CopterSimEndpoint, say_truth
 from ironbird.rflysim.messages import Shown
 from ironbird.rflysim.ports import Ports
-from ironbird.rig.commander.abilities import FLIES
 from ironbird.rig.commander.gauges import Status
 from ironbird.rig.commander.stand import Motion, Stand
 from ironbird.rig.commander.target import Target, impossible
@@ -128,7 +127,7 @@ class Px4Commander(Stand):
     @property
     def flying(self) -> bool:
         """Whether it has left the ground."""
-        return self.kind in FLIES and self.armed and self.ears.landed not in ("", ON_GROUND)
+        return self.kind.flies and self.armed and self.ears.landed not in ("", ON_GROUND)
 
     def estimate(self) -> Motion:
         """PX4's estimate; zeros until it was received."""

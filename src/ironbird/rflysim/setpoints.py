@@ -37,9 +37,7 @@ OFFBOARD_POSITION, OFFBOARD_ATTITUDE = 1 << 16, 1 << 17
 HAS_POS, HAS_VEL, HAS_ACC, HAS_YAW, HAS_YAW_RATE = (1 << n for n in range(5))
 HAS_ATT, HAS_ROLL_RATE, HAS_PITCH_RATE, HAS_THRUST, IS_FRD, IS_LOCAL = (1 << n for n in range(8, 14))
 IS_GLOBAL = 1 << 17
-WINGED = ("fixed_wing", "vtol")
 CLIMBING = ("disarmed", "armed", "take-off")  # modes until a take-off is over
-HOVERING = ("multicopter", "helicopter", "tilt_rotor", "vtol")
 
 
 @dataclass
@@ -89,7 +87,7 @@ class Setpoints:
             elif asked == "landing":
                 self._wish(commander, "landing", commander.land)
             return
-        if mask == SPEED_HEIGHT_COURSE and commander.kind in WINGED:  # the client puts heading, speed into vel
+        if mask == SPEED_HEIGHT_COURSE and commander.kind.winged:  # the client puts heading, speed into vel
             self._stream(commander, Target(airspeed=vel[1], height=abs(pos[2]), course=vel[0]))
             return
         if wing == WING_LOITER:
@@ -196,7 +194,7 @@ class Setpoints:
             acceleration = tuple(floats[6:9]) if flags & HAS_ACC else none
             yaw = floats[11] if flags & HAS_YAW else NAN
             rate = floats[14] if flags & HAS_YAW_RATE else NAN
-            if commander.kind in WINGED and bits & (POSITION | HEIGHT) and flags & HAS_VEL:
+            if commander.kind.winged and bits & (POSITION | HEIGHT) and flags & HAS_VEL:
                 self._tell("speed", commander.set_speed(floats[3]))
                 velocity = none
             self._setpoint(
@@ -315,7 +313,7 @@ class Setpoints:
 
     def _land(self, commander: Commandable, height_m: float) -> str | None:
         """Land; rotorcraft that were given a height go down to it and stay, [RflyModel] 9.2.1.2."""
-        if abs(height_m) < NO_HEIGHT_M or commander.kind not in HOVERING:
+        if abs(height_m) < NO_HEIGHT_M or not commander.kind.hovers:
             return commander.land()
         here = commander.seen().p_N
         return commander.reposition((float(here[0]), float(here[1]), -abs(height_m)))

@@ -10,6 +10,7 @@ from ironbird.rig.commander.gauges import Status
 from ironbird.rig.commander.stand import Motion
 from ironbird.rig.commander.target import Target
 from ironbird.rig.rig import Rig
+from ironbird.vehicles.kinds import VehicleKind
 from ironbird.vehicles.load import Vehicle
 
 
@@ -20,7 +21,7 @@ class Commandable(Protocol):
     rig: Rig
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> VehicleKind: ...
     @property
     def time_s(self) -> float: ...
     @property

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from ironbird.errors import LinkError
 from ironbird.protocols.orders import is_orders
-from ironbird.protocols.plan_file import Approach, Plan, VehicleClass, from_mission, parse_plan
+from ironbird.protocols.plan_file import Approach, Plan, from_mission, parse_plan
 from ironbird.rig.system import Task
+from ironbird.vehicles.kinds import VehicleClass
 from ironbird.vehicles.load import Vehicle
-from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
-from ironbird.vehicles.templates.vtol import VtolSpec
-
-CLASSES: dict[str, VehicleClass] = {  # of Ironbird's templates
-    "multicopter": "copter",
-    "helicopter": "copter",
-    "tilt_rotor": "copter",
-    "fixed_wing": "plane",
-    "vtol": "vtol",
-    "car": "rover",
-    "rover": "rover",
-    "surface_vessel": "boat",
-    "underwater": "sub",
-}
 
 
 def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
     """What a vehicle is to autopilots; `LinkError` if it is nothing to them."""
-    found = CLASSES.get(vehicle.spec.template)
+    found = vehicle.kind.autopilot_class
     if found is None:
         raise LinkError(f"no {who} flies a vehicle of kind '{vehicle.spec.template}' yet")
     return found
@@ -41,12 +28,9 @@ def plan_of(task: Task, *, edge_on: bool = False) -> Plan:
         return parse_plan(task.script)
     if not task.items:
         return Plan([])
-    spec, approach = task.vehicle.spec, None
-    if isinstance(spec, FixedWingSpec):
-        table = spec.control
-        approach = Approach(table.approach_height_m, table.glide_slope_deg, table.loiter_radius_m)
-    kind, edge_deg = class_of(task.vehicle), None
-    if edge_on and isinstance(spec, VtolSpec) and spec.wing.hover_pitch_deg == 90 and task.wind_from_deg is not None:
+    spec, kind, edge_deg = task.vehicle.spec, class_of(task.vehicle), None
+    approach = Approach(*descent) if (descent := spec.approach()) is not None else None
+    if edge_on and spec.lands_on_tail() and task.wind_from_deg is not None:
         edge_deg = (task.wind_from_deg + 90.0) % 360.0
     return Plan(
         from_mission(

@@ -246,6 +246,7 @@ class Kind(ABC):
     title: str  # "PX4": on pages
     summary: str  # one line for the help of the command line
     options: type[Options]
+    deciding: tuple[str, ...] = ()  # options that decide which others there are: see `options_for`
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight
     adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name

@@ -18,6 +18,7 @@ from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.vehicles import places as at
 from ironbird.vehicles.commanded import see_truth, take_commands
+from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 HOVER_S = 20.0  # after which a vehicle that takes off stands still in the air
@@ -25,13 +26,13 @@ HOVER_M = 10.0  # height of it
 LAUNCH_S = 30.0  # after which a wing is in the air
 STRAIGHT_S = 50.0  # for which it then flies straight and level
 LOWEST_M = 30.0
-WINGS = "fixed_wing"  # template
 LINK = "/command_fault.value"  # the command of an actuator
 
 
 def is_wing(vehicle: str) -> bool:
     """Whether a vehicle flies on wings alone."""
-    return load_spec(vehicle).template == WINGS
+    kind = vehicle_kind(load_spec(vehicle))
+    return kind.winged and not kind.hovers
 
 
 def hovering(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import importlib
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,66 +26,13 @@ from ironbird.files.problems import (
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
+from ironbird.vehicles.kinds import CONTROLS, KINDS, VehicleKind, vehicle_kind
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
-CONTROLS = ("reference", "truth", "external", "commanded")
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
 SCHEMA = 1  # of vehicle files
 CATALOG = Path(__file__).parent / "catalog"
-
-
-@dataclass(frozen=True)
-class Template:
-    """A recipe for one kind of vehicle: the grammar of its file, and how its diagram is built."""
-
-    spec: type[VehicleSpec]
-    build: Callable[[Any, str], Diagram]  # file's content and kind of control -> diagram
-    controls: tuple[str, ...] = CONTROLS  # kinds of control that it offers, the usual one first
-    hovers: bool = False  # whether it can stay at one place without touching the ground
-
-
-class Templates(Mapping[str, Template]):
-    """The templates by name, each imported when it is asked for: a flight loads the grammar of its own kind only."""
-
-    def __init__(self, specs: Mapping[str, str], hovering: frozenset[str]) -> None:
-        self._specs = dict(specs)  # name, which is also that of its module -> class of its file's grammar
-        self._hovering = hovering
-        self._loaded: dict[str, Template] = {}
-
-    def __getitem__(self, name: str) -> Template:
-        if name not in self._loaded:
-            module = importlib.import_module(f"ironbird.vehicles.templates.{name}") if name in self._specs else None
-            if module is None:
-                raise KeyError(name)
-            spec = getattr(module, self._specs[name])
-            self._loaded[name] = Template(spec, module.build, hovers=name in self._hovering)
-        return self._loaded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._specs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._specs)
-
-    def __len__(self) -> int:
-        return len(self._specs)
-
-
-TEMPLATES = Templates(
-    {
-        "multicopter": "MulticopterSpec",
-        "helicopter": "HelicopterSpec",
-        "car": "CarSpec",
-        "rover": "RoverSpec",
-        "fixed_wing": "FixedWingSpec",
-        "surface_vessel": "SurfaceVesselSpec",
-        "tilt_rotor": "TiltRotorSpec",
-        "underwater": "UnderwaterSpec",
-        "vtol": "VtolSpec",
-    },
-    hovering=frozenset({"multicopter", "helicopter", "tilt_rotor", "vtol"}),
-)
 
 
 @dataclass(frozen=True)
@@ -106,6 +51,11 @@ class Vehicle:
     def id(self) -> str:
         """Its name in the catalogue."""
         return self.spec.id
+
+    @property
+    def kind(self) -> VehicleKind:
+        """What kind of vehicle it is."""
+        return vehicle_kind(self.spec)
 
     @property
     def integration(self) -> Integration:
@@ -269,13 +219,13 @@ def spec_of(file: VehicleFile) -> VehicleSpec:
         raise VehicleError(*problems)
     template = file.data.get("template")
     if template is None:
-        cure = f"add template = …, one of {', '.join(TEMPLATES)}; or a base"
+        cure = f"add template = …, one of {', '.join(KINDS)}; or a base"
         raise VehicleError(file.problem(("template",), "template is missing", cure))
-    if not isinstance(template, str) or template not in TEMPLATES:
-        unknown = UnknownNameError("template", str(template), TEMPLATES)
-        cure = near_words(unknown, f"one of {', '.join(TEMPLATES)}")
+    if not isinstance(template, str) or template not in KINDS:
+        unknown = UnknownNameError("template", str(template), KINDS)
+        cure = near_words(unknown, f"one of {', '.join(KINDS)}")
         raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
-    spec = parse(TEMPLATES[template].spec, file)
+    spec = parse(KINDS.load(template).spec, file)
     try:
         if found := impossible(spec):
             raise VehicleError(*(file.problem(*words) for words in found))
@@ -316,7 +266,7 @@ def _base_path(path: Path, changed_ns: int) -> Path | None:
 
 def usual_control(name: str | Path) -> str:
     """The kind of control with which a vehicle is flown if nothing else is asked for."""
-    return TEMPLATES[load_spec(name).template].controls[0]
+    return vehicle_kind(load_spec(name)).controls[0]
 
 
 def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | None = None) -> Vehicle:
@@ -333,13 +283,14 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
     spec = load_spec(name)
     if home is not None:
         spec = spec.model_copy(update={"home": home})
-    offered = TEMPLATES[spec.template].controls
-    if control not in offered:
-        raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
-    build = TEMPLATES[spec.template].build
+    kind = vehicle_kind(spec)
+    if control not in kind.controls:
+        raise VehicleError(
+            f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(kind.controls)}"
+        )
     try:
         opened = {"external": cut_control, "commanded": take_commands}.get(control)
-        diagram = opened(build(spec, "reference")) if opened else build(spec, control)
+        diagram = opened(kind.build(spec, "reference")) if opened else kind.build(spec, control)
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
         raise VehicleError(_out_of_proportion(vehicle_path(name), error)) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)

@@ -14,28 +14,29 @@ from typing import Any
 from pydantic import BaseModel
 
 from ironbird.files.json_schema import schema_file
-from ironbird.vehicles.load import TEMPLATES
+from ironbird.vehicles.kinds import KINDS
 
 
 def schema_text() -> str:
     """The schema's file."""
     whole: dict[str, Any] = {}
     cases: list[dict[str, Any]] = []
-    for name, template in TEMPLATES.items():
-        schema = template.spec.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
-        describe(schema, template.spec)
+    for name in KINDS:
+        spec = KINDS.load(name).spec
+        schema = spec.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
+        describe(schema, spec)
         for part, table in schema.pop("$defs", {}).items():
             whole[f"{name}.{part}"] = table
         whole[name] = schema
         full = {"properties": {"template": {"const": name}}, "required": ["template"], "not": {"required": ["base"]}}
         cases.append({"if": full, "then": {"$ref": f"#/$defs/{name}"}})
     partial = {f"part.{name}": _optional(table) for name, table in whole.items()}
-    based = {"anyOf": [{"$ref": f"#/$defs/part.{name}"} for name in TEMPLATES], "required": ["schema", "id"]}
+    based = {"anyOf": [{"$ref": f"#/$defs/part.{name}"} for name in KINDS], "required": ["schema", "id"]}
     cases.append({"if": {"required": ["base"]}, "then": based})
     schema = {
         "title": "A vehicle file of Ironbird",
         "type": "object",
-        "properties": {"template": {"enum": [*TEMPLATES]}, "base": {"type": "string"}, "schema": {"const": 1}},
+        "properties": {"template": {"enum": [*KINDS]}, "base": {"type": "string"}, "schema": {"const": 1}},
         "anyOf": [{"required": ["template"]}, {"required": ["base"]}],
         "allOf": cases,
         "$defs": whole | partial,

@@ -1,4 +1,4 @@
-"""What a vehicle looks like in a 3D view: its kind and where its rotors are; simple bodies, no model of its skin."""
+"""What a vehicle looks like in a 3D view: the kind of drawing and where its rotors are; no model of its skin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ironbird.vehicles.load import Vehicle, load_vehicle
 
 @functools.lru_cache(maxsize=64)
 def shape_of(vehicle: str) -> dict[str, Any]:
-    """Title, kind of vehicle, and its rotors in metres forward, right and down of the centre of mass."""
+    """Title, kind of drawing, and its rotors in metres forward, right and down of the centre of mass."""
     return shape(load_vehicle(vehicle))
 
 
@@ -24,4 +24,4 @@ def shape(loaded: Vehicle) -> dict[str, Any]:
     places = (at.rotor(number).propeller("position") for number in itertools.count(1))
     known = set(diagram.param_paths())
     rotors = [np.ravel(diagram.value(path)).tolist() for path in itertools.takewhile(known.__contains__, places)]
-    return {"vehicle": loaded.id, "title": loaded.spec.title, "kind": loaded.spec.template, "rotors": rotors}
+    return {"vehicle": loaded.id, "title": loaded.spec.title, "drawing": loaded.kind.drawing, "rotors": rotors}

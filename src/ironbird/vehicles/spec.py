@@ -125,6 +125,14 @@ class VehicleSpec(Table):
         """What its rotors lift at full throttle at rest; None of a vehicle that does not hover on them."""
         return None
 
+    def approach(self) -> tuple[float, float, float] | None:
+        """How it comes down on wings: height (m) where the glide begins, slope (deg), radius of circles (m)."""
+        return None
+
+    def lands_on_tail(self) -> bool:
+        """Whether it stands on its tail to land, so that wind meets its wings broadside."""
+        return False
+
     def source_of(self, key: str) -> str:
         """What [provenance] says of a value by its dotted key; empty if nothing."""
         return source_in(self.provenance, key)

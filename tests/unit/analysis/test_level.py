@@ -11,7 +11,8 @@ import pytest
 
 from ironbird.analysis.level import Trim, level_trim, modes_at
 from ironbird.errors import ModelError
-from ironbird.vehicles.load import TEMPLATES, load_spec, vehicle_ids
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import load_spec, vehicle_ids
 
 # [BeardMcLain] by an independent script, see tests/system/test_aerosonde.py: CD_p 0.043, 25 m/s
 AEROSONDE = {"alpha": 0.049700, "elevator": -0.123918, "throttle": 0.773508}
@@ -34,7 +35,7 @@ def trimmed(vehicle: str) -> Trim:
 def test_every_vehicle_has_a_steady_level_motion_and_modes(vehicle: str) -> None:
     found = trimmed(vehicle)
 
-    hovers = TEMPLATES[load_spec(vehicle).template].hovers
+    hovers = vehicle_kind(load_spec(vehicle)).hovers
     assert (found.speed_mps == 0) == hovers
     np.testing.assert_allclose(found.point["body.v_NB_N"], [found.speed_mps, 0.0, 0.0], rtol=0, atol=1e-7)
     np.testing.assert_allclose(found.point["body.w_NB_B"], 0.0, rtol=0, atol=1e-7)

@@ -229,7 +229,7 @@ def test_looking_for_campaigns_makes_no_store(tmp_path: Path) -> None:
 
 def test_a_shape_has_the_rotors_of_the_vehicles_file() -> None:
     shape = shape_of("quad_f450")
-    assert shape["kind"] == "multicopter" and len(shape["rotors"]) == 4
+    assert shape["drawing"] == "rotors" and len(shape["rotors"]) == 4
     assert np.hypot(*shape["rotors"][0][:2]) == pytest.approx(0.225, abs=1e-3)  # 450 mm from motor to motor
     assert shape_of("car_escort")["rotors"] == []
 

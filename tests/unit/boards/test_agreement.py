@@ -21,7 +21,7 @@ def test_models_agree_under_random_traffic(name: str, bus: str, fault: bool) -> 
 
 
 def test_a_million_transactions_of_all_chips_were_compared_without_a_difference() -> None:
-    measured = json.loads((Path(__file__).parents[4] / "docs" / "measured" / "chip_agreement.json").read_text())
+    measured = json.loads((Path(__file__).parents[3] / "docs" / "measured" / "chip_agreement.json").read_text())
 
     assert {(row["chip"], row["bus"], row["faults"]) for row in measured} == {
         (*p, f) for p in PAIRS for f in (False, True)

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
-from ironbird.vehicles.load import CATALOG, TEMPLATES
+from ironbird.vehicles.kinds import KINDS
+from ironbird.vehicles.load import CATALOG
 from ironbird.vehicles.schema import meanings, schema_text
 from ironbird.vehicles.spec import Environment
 
@@ -48,7 +49,7 @@ def test_it_sees_wrong_keys_and_ranges(validator: Any, data: dict[str, Any], val
 
 def test_keys_have_their_meaning(validator: Any) -> None:
     schema = validator.schema["$defs"]
-    assert set(TEMPLATES) < set(schema)
+    assert set(KINDS) < set(schema)
     assert schema["multicopter.Environment"]["properties"]["slow_sample_s"]["description"].startswith("gravity")
     assert meanings(Environment)["gust_span_m"].startswith("angular gusts")
 

@@ -199,9 +199,9 @@ function makeBody(shape, colour) {
   const group = new THREE.Group();
   group.matrixAutoUpdate = false;
   const reach = Math.max(0.2, ...shape.rotors.map((r) => Math.hypot(r[0], r[1])));
-  const size = ["car", "surface_vessel", "fixed_wing", "vtol"].includes(shape.kind) ? Math.max(reach, 1) : Math.max(reach, 0.25);
+  const size = ["car", "boat", "wing", "vtol"].includes(shape.drawing) ? Math.max(reach, 1) : Math.max(reach, 0.25);
   const paint = new THREE.MeshLambertMaterial({ color: colour });
-  const hull = makeHull(shape.kind, size, paint);
+  const hull = makeHull(shape.drawing, size, paint);
   group.add(hull);
   const rotors = shape.rotors.map((place) => makeRotor(group, place, shape, size));
   const drop = line([new THREE.Vector3(), new THREE.Vector3()], 0x64748b);
@@ -215,14 +215,14 @@ function box(x, y, z, paint, at = [0, 0, 0]) {
 }
 
 // Body axes: x forward, y to the right, z down.
-function makeHull(kind, s, paint) {
-  if (kind === "fixed_wing" || kind === "vtol") {
+function makeHull(drawing, s, paint) {
+  if (drawing === "wing" || drawing === "vtol") {
     const hull = box(1.3 * s, 0.16 * s, 0.16 * s, paint);
     hull.add(box(0.3 * s, 2.4 * s, 0.03 * s, paint), box(0.2 * s, 0.8 * s, 0.03 * s, paint, [-0.6 * s, 0, 0]));
     hull.add(box(0.2 * s, 0.03 * s, 0.3 * s, paint, [-0.6 * s, 0, -0.15 * s]));
     return hull;
   }
-  if (kind === "car" || kind === "rover") {
+  if (drawing === "car") {
     const hull = box(2 * s, 0.9 * s, 0.35 * s, paint), dark = new THREE.MeshLambertMaterial({ color: 0x1f2937 });
     for (const x of [-0.6, 0.6]) for (const y of [-0.45, 0.45]) {
       const wheel = new THREE.Mesh(new THREE.CylinderGeometry(0.2 * s, 0.2 * s, 0.12 * s, 16), dark);
@@ -231,8 +231,8 @@ function makeHull(kind, s, paint) {
     }
     return hull;
   }
-  if (kind === "surface_vessel") return box(2 * s, 0.8 * s, 0.3 * s, paint);
-  if (kind === "underwater" || kind === "helicopter") {
+  if (drawing === "boat") return box(2 * s, 0.8 * s, 0.3 * s, paint);
+  if (drawing === "submarine" || drawing === "helicopter") {
     const hull = new THREE.Mesh(new THREE.CylinderGeometry(0.2 * s, 0.2 * s, 1.2 * s, 16), paint);
     hull.geometry.rotateZ(Math.PI / 2);
     return hull;
@@ -243,8 +243,8 @@ function makeHull(kind, s, paint) {
 }
 
 function makeRotor(group, place, shape, size) {
-  const forward = shape.kind === "fixed_wing" || (shape.kind === "vtol" && Math.abs(place[1]) < 0.01);
-  const radius = shape.kind === "helicopter" ? (place[0] < -0.3 ? 0.15 : 0.75) : Math.max(0.1, size * 0.5);
+  const forward = shape.drawing === "wing" || (shape.drawing === "vtol" && Math.abs(place[1]) < 0.01);
+  const radius = shape.drawing === "helicopter" ? (place[0] < -0.3 ? 0.15 : 0.75) : Math.max(0.1, size * 0.5);
   const arm = line([new THREE.Vector3(0, 0, 0), new THREE.Vector3(...place)], place[0] > 0.01 ? 0xf97316 : 0x334155);
   const bar = new THREE.Group();
   const look = new THREE.MeshBasicMaterial({ color: 0x64748b, transparent: true, opacity: 0.3, side: THREE.DoubleSide });

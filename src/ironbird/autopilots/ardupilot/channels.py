@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ironbird.errors import LinkError
+from ironbird.files.named_code import load_home
+from ironbird.protocols.parm_file import Params
+from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
@@ -147,32 +150,43 @@ def _between(a: float, b: float) -> float:
     return abs((a - b + 180.0) % 360.0 - 180.0)
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How ArduPilot is fitted to a kind of vehicle: outputs and frame, and parameters on top of the common ones."""
+
+    wire: Callable[[Any], Wiring]
+    params: Callable[[Any, Wiring], Params]
+
+
+def fit_of(spec: VehicleSpec) -> Fit:
+    """How ArduPilot is fitted to a vehicle; `LinkError` if it has nothing for its kind."""
+    home = vehicle_kind(spec).ardupilot
+    if not home:
+        raise LinkError(f"vehicle '{spec.id}': ArduPilot is not wired to vehicles of template '{spec.template}'")
+    fit: Fit = load_home(home)
+    return fit
+
+
 def wire(spec: VehicleSpec) -> Wiring:
     """Outputs and frame of a vehicle of the catalogue; `LinkError` with the reason if ArduPilot has nothing for it."""
-    if isinstance(spec, VtolSpec):
-        return _wire_vtol(spec)
-    if isinstance(spec, MulticopterSpec):
-        return _wire_multicopter(spec)
-    if isinstance(spec, FixedWingSpec):
-        return _wire_plane(spec)
-    if isinstance(spec, HelicopterSpec):
-        return _wire_helicopter()
-    if isinstance(spec, RoverSpec):
-        left = Channel(1, "wheel/left", THROTTLE_LEFT, "both_ways")
-        right = Channel(3, "wheel/right", THROTTLE_RIGHT, "both_ways")
-        return Wiring("ardurover", (left, right), frame_class=1)
-    if isinstance(spec, CarSpec):
-        channels = (
-            Channel(1, "steering", GROUND_STEERING, "both_ways"),
-            Channel(3, "drive", THROTTLE, "forward"),
-            Channel(3, "brake", THROTTLE, "backward"),
-        )
-        return Wiring("ardurover", channels, frame_class=1)
-    if isinstance(spec, SurfaceVesselSpec):
-        return _wire_boat(spec)
-    if isinstance(spec, UnderwaterSpec):
-        return _wire_submarine(spec)
-    raise LinkError(f"vehicle '{spec.id}': ArduPilot is not wired to vehicles of template '{spec.template}'")
+    return fit_of(spec).wire(spec)
+
+
+def wire_rover(spec: RoverSpec) -> Wiring:
+    """One throttle for the wheels of each side."""
+    left = Channel(1, "wheel/left", THROTTLE_LEFT, "both_ways")
+    right = Channel(3, "wheel/right", THROTTLE_RIGHT, "both_ways")
+    return Wiring("ardurover", (left, right), frame_class=1)
+
+
+def wire_car(spec: CarSpec) -> Wiring:
+    """Steering, and a throttle whose lower half brakes."""
+    channels = (
+        Channel(1, "steering", GROUND_STEERING, "both_ways"),
+        Channel(3, "drive", THROTTLE, "forward"),
+        Channel(3, "brake", THROTTLE, "backward"),
+    )
+    return Wiring("ardurover", channels, frame_class=1)
 
 
 def _motors(numbers: Sequence[int], first: int = 1) -> list[Channel]:
@@ -183,7 +197,8 @@ def _motors(numbers: Sequence[int], first: int = 1) -> list[Channel]:
     ]
 
 
-def _wire_multicopter(spec: MulticopterSpec) -> Wiring:
+def wire_multicopter(spec: MulticopterSpec) -> Wiring:
+    """Motors of the nearest frame; a tricopter has a tail servo."""
     if spec.tail is None:
         frame_class, frame_type, numbers = find_frame(spec.rotor)
         return Wiring("arducopter", tuple(_motors(numbers)), frame_class, frame_type)
@@ -197,7 +212,7 @@ def _wire_multicopter(spec: MulticopterSpec) -> Wiring:
     return Wiring("arducopter", (*channels, tail), *TRICOPTER)
 
 
-def _wire_helicopter() -> Wiring:
+def wire_helicopter(spec: HelicopterSpec) -> Wiring:
     """Servos of the swash plate by their azimuth (H3), the tail servo, and the speed of the rotor for the governor."""
     swash = [Channel(n, f"surface/swash_{n}", motor_function(n), "both_ways") for n in (1, 2, 3)]
     tail = Channel(HELI_TAIL, "surface/tail", motor_function(HELI_TAIL), "both_ways")  # both: nose to the right
@@ -220,7 +235,8 @@ def _surface(number: int, name: str, shares: Sequence[float]) -> Channel:
     return Channel(number, place, RUDDER, "both_ways", reverse=yaw < 0)
 
 
-def _wire_plane(spec: FixedWingSpec) -> Wiring:
+def wire_plane(spec: FixedWingSpec) -> Wiring:
+    """Surfaces, throttle and launcher."""
     if spec.runway is not None:
         raise LinkError(
             f"vehicle '{spec.id}' takes off on wheels: ArduPilot is wired to wings that are launched; fly it with the "
@@ -234,7 +250,8 @@ def _wire_plane(spec: FixedWingSpec) -> Wiring:
     return Wiring("arduplane", (*surfaces, throttle, Channel(3, "launcher", THROTTLE, "launch")))
 
 
-def _wire_vtol(spec: VtolSpec) -> Wiring:
+def wire_vtol(spec: VtolSpec) -> Wiring:
+    """Surfaces, pusher, and motors of the nearest frame."""
     frame_class, frame_type, numbers = find_frame(hover_spec(spec).rotor)
     shares = allocation(spec)  # deflection per moment: same sign as moment per deflection
     moved = [surface.name for surface in spec.surface if surface.axes]
@@ -244,7 +261,8 @@ def _wire_vtol(spec: VtolSpec) -> Wiring:
     return Wiring("arduplane", (*surfaces, *pusher, *_motors(numbers, first=5)), frame_class, frame_type)
 
 
-def _wire_boat(spec: SurfaceVesselSpec) -> Wiring:
+def wire_boat(spec: SurfaceVesselSpec) -> Wiring:
+    """One throttle on each side."""
     sides = [thruster.position_B_m[1] for thruster in spec.thruster]
     along = all(thruster.axis_B[0] > 0.9 for thruster in spec.thruster)
     if len(sides) != 2 or not along or sides[0] * sides[1] >= 0:
@@ -257,7 +275,8 @@ def _wire_boat(spec: SurfaceVesselSpec) -> Wiring:
     return Wiring("ardurover", channels, frame_class=2)
 
 
-def _wire_submarine(spec: UnderwaterSpec) -> Wiring:
+def wire_submarine(spec: UnderwaterSpec) -> Wiring:
+    """Thrusters of the frame with eight of them."""
     if spec.fin:
         raise LinkError(f"vehicle '{spec.id}': ArduPilot has no frame that steers with fins under water")
     if len(spec.thruster) != len(THRUSTERS):

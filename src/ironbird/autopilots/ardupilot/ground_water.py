@@ -4,35 +4,51 @@ from __future__ import annotations
 
 import math
 
-from ironbird.autopilots.ardupilot.channels import Wiring
+from ironbird.autopilots.ardupilot.channels import Fit, Wiring, wire_boat, wire_car, wire_rover, wire_submarine
 from ironbird.protocols.parm_file import Param, Params
-from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.rover import RoverSpec
 from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec
+from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 
-def rover_params(spec: VehicleSpec, wiring: Wiring) -> Params:
-    params: Params = {
+def _common(wiring: Wiring) -> Params:
+    return {
         "FRAME_CLASS": Param(wiring.frame_class, "1 rover, 2 boat"),
         "FS_THR_ENABLE": Param(0, "no remote control on the rig"),
         "FS_CRASH_CHECK": Param(0, "the rig says what a crash is"),
     }
-    if isinstance(spec, RoverSpec):
-        top = spec.wheels.max_speed_radps * spec.wheels.radius_m
-        turn = 2 * top / spec.wheels.separation_m
-        params |= _drive(spec.control.cruise_speed_mps, top, turn)
-    elif isinstance(spec, CarSpec):
-        wheelbase = spec.body.front_m + spec.body.rear_m
-        radius = wheelbase / math.tan(spec.steering.max_angle_rad)
-        force = spec.wheels.drive_force_N
-        top = min(spec.wheels.drive_power_W / force, 40.0)
-        params |= _drive(spec.control.cruise_speed_mps, top, spec.control.cruise_speed_mps / radius)
-        params["TURN_RADIUS"] = Param(round(radius, 2), "wheelbase over the tangent of the steering angle")
-        params["MOT_SLEWRATE"] = Param(0, "drive and brakes have their own lag")
-    elif isinstance(spec, SurfaceVesselSpec):
-        params |= _drive(spec.control.cruise_speed_mps, 2 * spec.control.cruise_speed_mps, 1.0)
-    return params
+
+
+def rover_params(spec: RoverSpec, wiring: Wiring) -> Params:
+    """Parameters of a rover that steers by its wheels' speeds."""
+    top = spec.wheels.max_speed_radps * spec.wheels.radius_m
+    turn = 2 * top / spec.wheels.separation_m
+    return _common(wiring) | _drive(spec.control.cruise_speed_mps, top, turn)
+
+
+def car_params(spec: CarSpec, wiring: Wiring) -> Params:
+    """Parameters of a car."""
+    wheelbase = spec.body.front_m + spec.body.rear_m
+    radius = wheelbase / math.tan(spec.steering.max_angle_rad)
+    top = min(spec.wheels.drive_power_W / spec.wheels.drive_force_N, 40.0)
+    return {
+        **_common(wiring),
+        **_drive(spec.control.cruise_speed_mps, top, spec.control.cruise_speed_mps / radius),
+        "TURN_RADIUS": Param(round(radius, 2), "wheelbase over the tangent of the steering angle"),
+        "MOT_SLEWRATE": Param(0, "drive and brakes have their own lag"),
+    }
+
+
+def boat_params(spec: SurfaceVesselSpec, wiring: Wiring) -> Params:
+    """Parameters of a boat."""
+    return _common(wiring) | _drive(spec.control.cruise_speed_mps, 2 * spec.control.cruise_speed_mps, 1.0)
+
+
+def submarine_params(spec: UnderwaterSpec, wiring: Wiring) -> Params:
+    """Parameters of a submarine."""
+    frame = Param(wiring.frame_class, "frame with the same thrusters")
+    return {"FRAME_CONFIG": frame, "FS_PILOT_INPUT": Param(0, "no joystick on the rig")}
 
 
 def _drive(cruise_mps: float, top_mps: float, turn_radps: float) -> Params:
@@ -47,3 +63,7 @@ def _drive(cruise_mps: float, top_mps: float, turn_radps: float) -> Params:
         "ATC_SPEED_P": Param(round(min(0.6 / top_mps, 0.5), 4), "0.6 of full throttle at the top speed"),
         "ATC_SPEED_I": Param(round(min(0.6 / top_mps, 0.5), 4), "as P"),
     }
+
+
+ROVER, CAR = Fit(wire_rover, rover_params), Fit(wire_car, car_params)
+BOAT, SUBMARINE = Fit(wire_boat, boat_params), Fit(wire_submarine, submarine_params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ironbird.autopilots.ardupilot.channels import HELI_TAIL, Wiring
+from ironbird.autopilots.ardupilot.channels import HELI_TAIL, Fit, Wiring, wire_helicopter
 from ironbird.autopilots.ardupilot.rotors import RANGEFINDER
 from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.protocols.parm_file import Param, Params
@@ -92,3 +92,6 @@ def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
             f"ATC_RAT_{axis}_D": Param(0, "the same"),
         }
     return params
+
+
+HELICOPTER = Fit(wire_helicopter, helicopter_params)

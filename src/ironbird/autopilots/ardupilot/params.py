@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from ironbird.autopilots.ardupilot.channels import Wiring, wire
-from ironbird.autopilots.ardupilot.ground_water import rover_params
-from ironbird.autopilots.ardupilot.helicopters import helicopter_params
+from ironbird.autopilots.ardupilot.channels import Wiring, fit_of, wire
 from ironbird.autopilots.ardupilot.rotors import RANGEFINDER, copter_params
-from ironbird.autopilots.ardupilot.wings import plane_params, quadplane_params
 from ironbird.protocols.parm_file import Param, Params, merge, write_parm
 from ironbird.vehicles.spec import VehicleSpec
-from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
-from ironbird.vehicles.templates.helicopter import HelicopterSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
-from ironbird.vehicles.templates.vtol import VtolSpec
 
 
 def params_for(spec: VehicleSpec) -> str:
@@ -24,18 +18,7 @@ def vehicle_params(spec: VehicleSpec) -> Params:
     """Parameters of a vehicle by name; what is not here stays at ArduPilot's default."""
     wiring = wire(spec)
     params = merge(merge(_common(), _outputs(wiring)), _place(spec))
-    if isinstance(spec, VtolSpec):
-        return merge(params, quadplane_params(spec, wiring))
-    if isinstance(spec, MulticopterSpec):
-        return merge(params, copter_params(spec, wiring))
-    if isinstance(spec, FixedWingSpec):
-        return merge(params, plane_params(spec, wiring))
-    if isinstance(spec, HelicopterSpec):
-        return merge(params, helicopter_params(spec, wiring))
-    if wiring.firmware == "ardurover":
-        return merge(params, rover_params(spec, wiring))
-    frame = Param(wiring.frame_class, "frame with the same thrusters")
-    return merge(params, {"FRAME_CONFIG": frame, "FS_PILOT_INPUT": Param(0, "no joystick on the rig")})
+    return merge(params, fit_of(spec).params(spec, wiring))
 
 
 def board_params(spec: MulticopterSpec) -> Params:

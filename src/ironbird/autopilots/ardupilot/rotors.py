@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ironbird.autopilots.ardupilot.channels import Wiring
+from ironbird.autopilots.ardupilot.channels import Fit, Wiring, wire_multicopter
 from ironbird.blocks.power.battery import cell_voltage
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.protocols.parm_file import Param, Params
@@ -115,3 +115,6 @@ def battery_params(spec: MulticopterSpec) -> Params:
         "BATT_FS_LOW_ACT": Param(2, "return, as the reference autopilot does"),
         "BATT_FS_CRT_ACT": Param(1, "land, as the reference autopilot does"),
     }
+
+
+COPTER = Fit(wire_multicopter, copter_params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ironbird.autopilots.ardupilot.channels import ELEVON_LEFT, ELEVON_RIGHT, Wiring
+from ironbird.autopilots.ardupilot.channels import ELEVON_LEFT, ELEVON_RIGHT, Fit, Wiring, wire_plane, wire_vtol
 from ironbird.autopilots.ardupilot.rotors import RANGEFINDER, battery_params, motor_params
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.protocols.parm_file import Param, Params
@@ -145,3 +145,6 @@ def _tail_sitter(spec: VtolSpec) -> Params:
         "Q_TAILSIT_RAT_FW": Param(spec.wing.transition_rate_degps, "wing.transition_rate_degps"),
         "Q_TAILSIT_RAT_VT": Param(spec.wing.transition_rate_degps, "the same"),
     }
+
+
+PLANE, QUADPLANE = Fit(wire_plane, plane_params), Fit(wire_vtol, quadplane_params)

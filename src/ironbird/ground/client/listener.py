@@ -12,9 +12,9 @@ from ironbird.ground.handshakes import Handshakes
 from ironbird.ground.texts import modes_by_word
 from ironbird.ground.wires import Wire
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.protocols.plan_file import VehicleClass
 from ironbird.rig.system import AutopilotEvent
 from ironbird.rotations import euler
+from ironbird.vehicles.kinds import VehicleClass
 
 ASK_STREAMS_S = 2.0  # what was asked for and does not come is asked for again
 ASK_STREAMS = 5  # times

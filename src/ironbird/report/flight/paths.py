@@ -95,7 +95,7 @@ def _replay(plots: Plots) -> Json:
         "waypoints": [_round(place) for place in waypoints],
         "numbers": _numbers(waypoints),
         "ranges": equal_ranges(np.vstack([place, waypoints])),
-        "shape": {key: value for key, value in shape(plots.flight.vehicle).items() if key in ("kind", "rotors")},
+        "shape": {key: value for key, value in shape(plots.flight.vehicle).items() if key in ("drawing", "rotors")},
         "crashed": plots.flight.stop is not None and not plots.flight.survived,
     }
 

@@ -188,18 +188,18 @@ const Replay = (() => {
       };
       this.segmentTo(here);
       const body = ink(this.crashed && this.now >= this.time[this.time.length - 1] ? "var(--bad)" : "var(--text)"), nose = ink("var(--c4)");
-      const kind = this.shape.kind;
-      if (kind === "multicopter" && rotors.length) {
+      const drawing = this.shape.drawing;
+      if (drawing === "rotors" && rotors.length) {
         for (const rotor of rotors) {
           stroke([[0, 0, 0], rotor], body, 2.4);
           const ring = [];
           for (let k = 0; k <= 16; k++) ring.push([rotor[0] + 0.42 * reach * Math.cos(k * Math.PI / 8), rotor[1] + 0.42 * reach * Math.sin(k * Math.PI / 8), rotor[2]]);
           stroke(ring, rotor[0] > 1e-6 ? nose : body, 1.5);
         }
-      } else if (["fixed_wing", "vtol", "tilt_rotor", "helicopter"].includes(kind)) {
+      } else if (["wing", "vtol", "tilt_rotor", "helicopter"].includes(drawing)) {
         const s = reach;
         stroke([[s, 0, 0], [-s, 0, 0]], body, 3);
-        if (kind === "helicopter") stroke(Array.from({ length: 17 }, (_, k) => [s * Math.cos(k * Math.PI / 8), s * Math.sin(k * Math.PI / 8), -0.3 * s]), body, 1.5);
+        if (drawing === "helicopter") stroke(Array.from({ length: 17 }, (_, k) => [s * Math.cos(k * Math.PI / 8), s * Math.sin(k * Math.PI / 8), -0.3 * s]), body, 1.5);
         else { stroke([[0.1 * s, -1.1 * s, 0], [0.3 * s, 0, 0], [0.1 * s, 1.1 * s, 0]], body, 2.6); stroke([[-s, -0.4 * s, 0], [-s, 0.4 * s, 0]], body, 2); }
         stroke([[-s, 0, 0], [-1.1 * s, 0, -0.4 * s], [-0.8 * s, 0, 0]], body, 2);
       } else {

@@ -16,7 +16,7 @@ import numpy as np
 from ironbird.blocks.controllers import mission_table as modes
 from ironbird.blocks.controllers.command_ports import BY_SETPOINT
 from ironbird.protocols.plan_file import LocalItem
-from ironbird.rig.commander.abilities import FLIES, SETPOINTS, STICKS
+from ironbird.rig.commander.abilities import STICKS
 from ironbird.rig.commander.gauges import Gauges
 from ironbird.rig.commander.target import MOST, Target, asked, impossible, kind_of, plain, turned
 from ironbird.rig.rig import Rig
@@ -91,7 +91,7 @@ class Commander(Gauges):
             return None
         if refusal := self._unready():
             return refusal
-        if self.kind == "fixed_wing" and self._held[at.NAVIGATOR.landed][0] + self._down() > 0.5:
+        if self.kind.launched and self._held[at.NAVIGATOR.landed][0] + self._down() > 0.5:
             return "it has landed: its launcher fires once"
         self._armed, self._seen_armed = True, False
         self.note("armed", "armed")
@@ -127,8 +127,8 @@ class Commander(Gauges):
 
     def take_off(self, height_m: float | None = None) -> str | None:
         """Climb to a height above home, and hold there; without one, as the vehicle usually does."""
-        if self.kind not in FLIES:
-            return f"a vehicle of kind {self.kind} does not take off"
+        if not self.kind.flies:
+            return f"a vehicle of kind {self.kind.name} does not take off"
         if not self._armed:
             return "not armed"
         if self.flying:
@@ -164,7 +164,7 @@ class Commander(Gauges):
         accepts = self.accepts
         if mode not in accepts:
             known = ", ".join(sorted(accepts))
-            return f"a vehicle of kind {self.kind} has no mode '{mode[:40]}' that can be asked for; it has {known}"
+            return f"a vehicle of kind {self.kind.name} has no mode '{mode[:40]}' that can be asked for; it has {known}"
         if mode == "offboard" and self.time_s - self._target_s > self._timeout_s():
             return "no set-point has come yet: send them first, then change the mode"
         if mode == "mission":
@@ -176,7 +176,7 @@ class Commander(Gauges):
             if mode in STICKS and self.time_s - self._sticks_s > self._timeout_s():
                 self._stamp()
             return self._steer(mode, mode)
-        if not self.flying and self.kind in FLIES:
+        if not self.flying and self.kind.flies:
             if mode in ("return", "land"):
                 return "on the ground"
             return self._give("hold on the ground", modes.ARMED)
@@ -255,13 +255,13 @@ class Commander(Gauges):
         place = [float(value) for value in p_N]
         if len(place) == 3 and math.isnan(place[2]):
             place[2] = float(self.seen().p_N[2])
-            if self.kind == "fixed_wing" and self.mode == "take-off":
+            if self.kind.launched and self.mode == "take-off":
                 place[2] = -float(self._held[at.NAVIGATOR("height_set")][0])
         if len(place) != 3 or not all(abs(value) <= MOST for value in place):
             return f"give a place of three numbers up to {MOST:g} m"
         if not self._armed:
             return "not armed"
-        if self.kind in FLIES and not self.flying:
+        if self.kind.flies and not self.flying:
             return "on the ground: take off first"
         if yaw is not None and not math.isfinite(yaw):
             yaw = None
@@ -276,7 +276,7 @@ class Commander(Gauges):
     def transition(self, wings: bool) -> str | None:
         """From rotors to wings, straight ahead until the next command; or back to hover."""
         if "wings" not in self._inputs:
-            return f"a vehicle of kind {self.kind} has no rotors and wings to change between"
+            return f"a vehicle of kind {self.kind.name} has no rotors and wings to change between"
         if not self.flying:
             return "on the ground: take off first"
         if not wings:
@@ -297,12 +297,12 @@ class Commander(Gauges):
         for name in ("wing_speed", "cruise_speed"):
             if at.NAVIGATOR(name) in self._params:
                 return self.set_param(at.NAVIGATOR(name), speed_mps)
-        return f"a vehicle of kind {self.kind} has no speed that can be set"
+        return f"a vehicle of kind {self.kind.name} has no speed that can be set"
 
     def set_loiter_radius(self, radius_m: float) -> str | None:
         """Radius of circles; negative is counter-clockwise seen from above."""
         if at.NAVIGATOR("loiter_radius") not in self._params:
-            return f"a vehicle of kind {self.kind} flies no circles"
+            return f"a vehicle of kind {self.kind.name} flies no circles"
         return self.set_param(at.NAVIGATOR("loiter_radius"), abs(radius_m)) or self.set_param(
             at.NAVIGATOR("sense"), -1.0 if radius_m < 0 else 1.0
         )
@@ -338,10 +338,11 @@ class Commander(Gauges):
 
     def _unable(self, target: Target) -> str | None:
         """What this kind of vehicle cannot be asked for."""
-        strange = asked(target) - SETPOINTS[self._ability]
+        strange = asked(target) - self.abilities.setpoints
         if strange:
-            takes = ", ".join(sorted(SETPOINTS[self._ability]))
-            return f"a vehicle of kind {self.kind} takes no set-point of {', '.join(sorted(strange))}; it takes {takes}"
+            takes = ", ".join(sorted(self.abilities.setpoints))
+            given = ", ".join(sorted(strange))
+            return f"a vehicle of kind {self.kind.name} takes no set-point of {given}; it takes {takes}"
         return None if asked(target) else "the set-point asks for nothing"
 
     # ------------------------------------------------------------------ inputs

@@ -11,7 +11,7 @@ import numpy as np
 from ironbird import rotations
 from ironbird.blocks.controllers import mission_table as modes
 from ironbird.protocols.plan_file import LocalItem
-from ironbird.rig.commander.abilities import ACCEPTS, FLIES, LANDS, ON_GROUND, STATION
+from ironbird.rig.commander.abilities import LANDS, ON_GROUND
 from ironbird.rig.commander.stand import Motion, Stand
 from ironbird.rig.rig import Rig
 from ironbird.vehicles import places as at
@@ -54,8 +54,8 @@ class Gauges(Stand):
         self._held = {path: rig.held(path) for path in flat.held.start if path.startswith(_read_blocks())}
         latch = "/command.value"
         self._latches = {path.removesuffix(latch): rig.held(path) for path in flat.held.start if path.endswith(latch)}
-        hovers = self.kind == "underwater" and at.NAVIGATOR("course_set") not in self._held
-        self._ability = STATION if hovers else self.kind
+        steers = at.NAVIGATOR("course_set") in self._held
+        self.abilities = self.kind.abilities if steers else self.kind.hovering or self.kind.abilities
         self._armed = False
         self._items: list[LocalItem] = []
 
@@ -79,7 +79,7 @@ class Gauges(Stand):
         """What the autopilot is doing."""
         navigator = at.NAVIGATOR
         mode = self.mode
-        landed = "on_ground" if mode in ON_GROUND or self.kind not in FLIES else "in_air"
+        landed = "on_ground" if mode in ON_GROUND or not self.kind.flies else "in_air"
         if landed == "in_air" and (mode == "take-off" or mode in LANDS):
             landed = "taking_off" if mode == "take-off" else "landing"
         details = self.rig.receivers[0].details if self.rig.receivers else {}
@@ -116,7 +116,7 @@ class Gauges(Stand):
     @property
     def accepts(self) -> frozenset[str]:
         """Modes that this kind can be asked for."""
-        return ACCEPTS[self._ability]
+        return self.abilities.modes
 
     def _yaw_set(self) -> float:
         """The heading that is asked for; of vehicles that are asked for none, the one that they have."""
@@ -136,7 +136,7 @@ class Gauges(Stand):
     @property
     def flying(self) -> bool:
         """Whether it has left the ground; vehicles that stay on it never do."""
-        return self.kind in FLIES and self.mode not in ON_GROUND
+        return self.kind.flies and self.mode not in ON_GROUND
 
     def actuators(self) -> dict[str, float]:
         """The command that each actuator got last, by place: `rotor/1`."""

@@ -18,6 +18,7 @@ from ironbird.errors import IronbirdError
 from ironbird.faults.spec import Injection
 from ironbird.rig.rig import Rig
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import VehicleKind
 from ironbird.vehicles.load import Vehicle
 
 
@@ -58,9 +59,9 @@ class Stand:
     # ------------------------------------------------------------------ what is
 
     @property
-    def kind(self) -> str:
-        """Kind of vehicle: the template of its file."""
-        return self.vehicle.spec.template
+    def kind(self) -> VehicleKind:
+        """Kind of vehicle."""
+        return self.vehicle.kind
 
     @property
     def time_s(self) -> float:

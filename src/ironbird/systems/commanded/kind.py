@@ -135,6 +135,7 @@ class CommandedKind(Kind):
     title = "reference autopilot, commanded from outside"
     summary = "The vehicle's own autopilot under commands from outside: a front end, sticks, or a recorded stream."
     options = CommandedOptions
+    deciding = ("front",)
     vehicle_control = "commanded"
     tunes = True
     longest_s = 3600.0

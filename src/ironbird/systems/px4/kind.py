@@ -48,11 +48,11 @@ from ironbird.systems.px4.hand_flown import HandPilot, stick_params
 from ironbird.systems.px4.link import Px4
 from ironbird.systems.px4.on_chips import Px4OnChips, Px4OnChipsProcess, find_board_px4, variable_of
 from ironbird.systems.px4.sticks import StickPilot
+from ironbird.vehicles.kinds import KINDS
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 STICK_SPEED_MPS = 5.0  # of a mission that names no speed
-UNDERWATER = "underwater"  # template of submarines
 
 
 class Px4Options(AutopilotOptions):
@@ -82,7 +82,7 @@ class Px4Kind(AutopilotKind):
 
     def takes_orders(self, template: str) -> bool:
         """All but submarines, which it flies by sticks alone."""
-        return template != UNDERWATER
+        return not KINDS.load(template).px4_by_sticks
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Its binary, if there is one; in virtual time its libraries and start-up files too."""

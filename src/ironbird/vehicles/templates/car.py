@@ -18,6 +18,7 @@ from ironbird.blocks.forces.tyre import Tyre
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import DRIVE, VehicleKind, abilities
 from ironbird.vehicles.spec import NotNegative, Positive, Table, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.ground_water import SensorTable, add_monitor, add_state
@@ -300,3 +301,18 @@ def add_bounds(diagram: Diagram, body: Handle, max_distance_m: float) -> None:
     add_monitor(
         diagram, body, body.load, max_distance_m=max_distance_m, max_tilt_rad=STEEPEST_RAD, sample_s=MONITOR_SAMPLE_S
     )
+
+
+KIND = VehicleKind(
+    name="car",
+    spec=CarSpec,
+    build=build,
+    abilities=abilities(DRIVE, "position velocity course speed yaw"),
+    drawing="car",
+    mav_type="MAV_TYPE_GROUND_ROVER",
+    autopilot_class="rover",
+    px4="ironbird.autopilots.px4.ground_water:car_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.ground_water:CAR",
+    flies=False,
+    rflysim_type=50,
+)

@@ -39,6 +39,7 @@ from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.model.signal import Number
 from ironbird.symbolic import quaternion
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import HOVER, VehicleKind, abilities
 from ironbird.vehicles.spec import Positive, Table, Vector3, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
@@ -274,6 +275,10 @@ class FixedWingSpec(VehicleSpec):
         assert self.launcher is not None
         table = self.launcher
         return table.height_m, math.radians(table.pitch_deg), math.radians(table.course_deg)
+
+    def approach(self) -> tuple[float, float, float]:
+        """As its controller lands."""
+        return self.control.approach_height_m, self.control.glide_slope_deg, self.control.loiter_radius_m
 
     def mixing(self) -> np.ndarray:
         """Rows: surfaces; columns: aileron, elevator, rudder."""
@@ -579,3 +584,19 @@ def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: 
     diagram.connect(diagram.port(at.airspeed(1).tap.value), check.pressure)
     connect_ports(diagram, navigator, check, "mode", "throttle_limits")
     return check
+
+
+KIND = VehicleKind(
+    name="fixed_wing",
+    spec=FixedWingSpec,
+    build=build,
+    abilities=abilities(f"{HOVER} stabilized", "position velocity attitude course height speed yaw"),
+    drawing="wing",
+    mav_type="MAV_TYPE_FIXED_WING",
+    autopilot_class="plane",
+    px4="ironbird.autopilots.px4.wings:fixed_wing_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.wings:PLANE",
+    winged=True,
+    launched=True,
+    rflysim_type=100,
+)

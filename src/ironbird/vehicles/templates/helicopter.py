@@ -24,6 +24,7 @@ from ironbird.blocks.forces.tail_rotor import TailRotor
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import HOVER, VehicleKind, abilities
 from ironbird.vehicles.spec import Positive, Vector3, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.reference_autopilot import add_senses
@@ -331,3 +332,17 @@ def _add_servo(diagram: Diagram, name: str, table: ServoTable, control: Handle, 
     servo = diagram.add(place.servo.path, Servo(), **table.servo, angle_0=angle_0)
     diagram.connect(add_link(diagram, place, control[name], CONTROL_SAMPLE_S), servo.command)
     return servo
+
+
+KIND = VehicleKind(
+    name="helicopter",
+    spec=HelicopterSpec,
+    build=build,
+    abilities=abilities(f"{HOVER} stabilized", "position velocity acceleration yaw attitude"),
+    drawing="helicopter",
+    mav_type="MAV_TYPE_HELICOPTER",
+    autopilot_class="copter",
+    px4="ironbird.autopilots.px4.helicopters:helicopter_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.helicopters:HELICOPTER",
+    hovers=True,
+)

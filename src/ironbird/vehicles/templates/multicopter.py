@@ -20,6 +20,7 @@ from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import HOVER, VehicleKind, abilities
 from ironbird.vehicles.riccati import regulator, zero_order_hold
 from ironbird.vehicles.rotor_air import wake_losses
 from ironbird.vehicles.spec import Positive, VehicleSpec
@@ -511,3 +512,21 @@ def add_rotor(
     connect_ports(diagram, propeller, body, "force_B", "moment_B", "momentum_B")
     diagram.connect(propeller.shaft_power, battery.shaft_power)
     return motor
+
+
+MAV_TYPES = {  # of MAVLink, by the number of rotors
+    2: "MAV_TYPE_COAXIAL", 3: "MAV_TYPE_TRICOPTER", 4: "MAV_TYPE_QUADROTOR", 6: "MAV_TYPE_HEXAROTOR",
+    8: "MAV_TYPE_OCTOROTOR", 10: "MAV_TYPE_DECAROTOR", 12: "MAV_TYPE_DODECAROTOR",
+}  # fmt: skip
+KIND = VehicleKind(
+    name="multicopter",
+    spec=MulticopterSpec,
+    build=build,
+    abilities=abilities(f"{HOVER} stabilized", "position velocity acceleration yaw attitude rates"),
+    drawing="rotors",
+    mav_type=lambda spec: MAV_TYPES.get(len(spec.rotor), "MAV_TYPE_QUADROTOR"),
+    autopilot_class="copter",
+    px4="ironbird.autopilots.px4.rotors:multicopter_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.rotors:COPTER",
+    hovers=True,
+)

@@ -7,6 +7,7 @@ from ironbird.blocks.bodies.differential_rover import DifferentialRover
 from ironbird.blocks.controllers.car_control import RoverControl
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import DRIVE, VehicleKind, abilities
 from ironbird.vehicles.spec import Positive, Table, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.car import CONTROL_SAMPLE_S, PathTable, add_bounds, add_path
@@ -74,3 +75,18 @@ def build(spec: RoverSpec, control_kind: str = "truth") -> Diagram:
         diagram.connect(servo.acceleration, body[f"{side}_acceleration"])
     add_bounds(diagram, body, spec.limits.max_distance_m)
     return diagram
+
+
+KIND = VehicleKind(
+    name="rover",
+    spec=RoverSpec,
+    build=build,
+    abilities=abilities(DRIVE, "position velocity course speed yaw"),
+    drawing="car",
+    mav_type="MAV_TYPE_GROUND_ROVER",
+    autopilot_class="rover",
+    px4="ironbird.autopilots.px4.ground_water:rover_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.ground_water:ROVER",
+    flies=False,
+    rflysim_type=50,
+)

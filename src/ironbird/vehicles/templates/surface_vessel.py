@@ -19,6 +19,7 @@ from ironbird.blocks.forces.wave_loads import WaveLoads
 from ironbird.blocks.forces.wind_loads import WindLoads
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import DRIVE, VehicleKind, abilities
 from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.ground_water import SensorTable, add_monitor, add_state
@@ -344,3 +345,17 @@ def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, navigator: Handle, s
     connect_ports(diagram, navigator, control, "course_set", "speed_set")
     connect_seen(diagram, seen, navigator, control)
     return control
+
+
+KIND = VehicleKind(
+    name="surface_vessel",
+    spec=SurfaceVesselSpec,
+    build=build,
+    abilities=abilities(DRIVE, "position velocity course speed yaw"),
+    drawing="boat",
+    mav_type="MAV_TYPE_SURFACE_BOAT",
+    autopilot_class="boat",
+    px4="ironbird.autopilots.px4.ground_water:boat_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.ground_water:BOAT",
+    flies=False,
+)

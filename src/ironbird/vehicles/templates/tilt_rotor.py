@@ -27,6 +27,7 @@ from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.symbolic import quaternion
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import VehicleKind, abilities
 from ironbird.vehicles.riccati import regulator, zero_order_hold
 from ironbird.vehicles.spec import NotNegative, Positive, Vector3, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
@@ -339,3 +340,17 @@ def _add_rotor(
     diagram.connect(parts["atmosphere"].density, propeller.density)
     diagram.connect(propeller.thrust, body[f"thrust_{number}"])
     return motor
+
+
+KIND = VehicleKind(
+    name="tilt_rotor",
+    spec=TiltRotorSpec,
+    build=build,
+    abilities=abilities("hold mission return land offboard position", "position velocity yaw"),
+    drawing="tilt_rotor",
+    mav_type="MAV_TYPE_VTOL_TILTROTOR",
+    autopilot_class="copter",
+    px4="ironbird.autopilots.px4.tilt_rotors:tilt_rotor_airframe",
+    hovers=True,
+    transitions=True,
+)

@@ -13,6 +13,7 @@ from ironbird.blocks.controllers.marine_navigator import MarineNavigator
 from ironbird.blocks.forces.hydrodynamics import Buoyancy, ControlFin, LiftDrag
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import DRIVE, HOVER, VehicleKind, abilities
 from ironbird.vehicles.spec import NotNegative, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.ground_water import SensorTable, add_state
@@ -197,3 +198,19 @@ def _add_fins(
         add_force(diagram, body, part, parts)
     for number, thruster in enumerate(thrusters, start=1):
         add_command(diagram, number, control.command, thruster)
+
+
+KIND = VehicleKind(
+    name="underwater",
+    spec=UnderwaterSpec,
+    build=build,
+    abilities=abilities(DRIVE, "position velocity course speed height yaw"),  # with fins
+    hovering=abilities(HOVER, "position velocity yaw"),
+    drawing="submarine",
+    mav_type="MAV_TYPE_SUBMARINE",
+    autopilot_class="sub",
+    px4="ironbird.autopilots.px4.ground_water:underwater_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.ground_water:SUBMARINE",
+    px4_by_sticks=True,
+    flies=False,
+)

@@ -24,6 +24,7 @@ from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import HOVER, VehicleKind, abilities
 from ironbird.vehicles.spec import NotNegative, Positive
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
@@ -137,6 +138,10 @@ class VtolSpec(MulticopterSpec):
         """What its rotors lift at full throttle in the attitude of the hover."""
         upright = self.model_copy(update={"rotor": hover_spec(self).rotor})
         return MulticopterSpec.hover_lift_N(upright)
+
+    def lands_on_tail(self) -> bool:
+        """A tail-sitter does."""
+        return self.wing.hover_pitch_deg == 90
 
     def rotation_HB(self) -> np.ndarray:
         """From body to hover axes: the pitch at which the vehicle hovers."""
@@ -351,3 +356,19 @@ def _add_surfaces(diagram: Diagram, spec: VtolSpec, body: Handle, parts: dict[st
             servo = diagram.add(place.servo.path, Servo(), **spec.servo.params)
             diagram.connect(add_link(diagram, place, wing[surface.name], CONTROL_SAMPLE_S), servo.command)
             diagram.connect(servo.deflection, panel.deflection)
+
+
+KIND = VehicleKind(
+    name="vtol",
+    spec=VtolSpec,
+    build=build,
+    abilities=abilities(HOVER, "position velocity acceleration yaw"),
+    drawing="vtol",
+    mav_type="MAV_TYPE_VTOL_FIXEDROTOR",
+    autopilot_class="vtol",
+    px4="ironbird.autopilots.px4.wings:vtol_airframe",
+    ardupilot="ironbird.autopilots.ardupilot.wings:QUADPLANE",
+    hovers=True,
+    winged=True,
+    transitions=True,
+)

@@ -13,7 +13,7 @@ from ironbird.boards.chips.bus import I2cBus, SpiBus
 from ironbird.boards.chips.catalog import make_chip
 from ironbird.boards.chips.trace import Transaction, read_trace
 
-TRACES = Path(__file__).parents[2] / "data" / "chip_traces"
+TRACES = Path(__file__).parents[3] / "data" / "chip_traces"
 G, DEGREES, KELVIN = 9.80665, 180 / math.pi, 273.15
 Feed = dict[str, float]
 

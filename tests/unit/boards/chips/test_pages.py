@@ -15,7 +15,7 @@ from ironbird.cli.main import app
 from ironbird.errors import LinkError
 from write_chip_pages import FOLDER, pages
 
-TRACES = Path(__file__).parents[2] / "data" / "chip_traces"
+TRACES = Path(__file__).parents[3] / "data" / "chip_traces"
 
 
 def test_the_pages_in_docs_are_those_of_the_tables() -> None:

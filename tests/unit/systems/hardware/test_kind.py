@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from hil_board import BoardCable, StillClock
@@ -11,13 +12,13 @@ from pydantic import ValidationError
 from ironbird.errors import LinkError
 from ironbird.ground.pilot import Pilot
 from ironbird.protocols.plan_file import LocalItem
-from ironbird.rig import mission_plan
 from ironbird.rig.rig import make_rig
 from ironbird.rig.system import Seat, Task
 from ironbird.systems.hardware.kind import HARDWARE, HardwareKind, HardwareOptions
 from ironbird.systems.hardware.link import HardwareLink
 from ironbird.transport.cable import SerialCable
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.kinds import KINDS
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 ITEMS = [LocalItem(10.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
 QUAD = load_vehicle("quad_f450", control="external")
@@ -45,7 +46,8 @@ def test_the_vehicle_samples_as_often_as_it_is_sent(monkeypatch: pytest.MonkeyPa
     assert QUAD.diagram.blocks["imu/1/chip"].sample_s == 0.004
     with pytest.raises(LinkError, match=r"400 Hz do not fit.*give 1000, 500"):
         HARDWARE.fitted(QUAD, HardwareOptions(sensor_hz=400.0))
-    monkeypatch.delitem(mission_plan.CLASSES, "tilt_rotor")
+    nameless = replace(KINDS.load("tilt_rotor"), autopilot_class=None)
+    monkeypatch.setattr(Vehicle, "kind", nameless)
     with pytest.raises(LinkError, match=r"no flight controller flies a vehicle of kind 'tilt_rotor' yet"):
         HARDWARE.fitted(load_vehicle("tiltrotor_provant", control="external"), HardwareOptions())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,13 @@ from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Port
 from ironbird.protocols.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT
 from ironbird.protocols.plan_file import Home, LocalItem, PlanItem, plan_text
-from ironbird.rig import mission_plan
 from ironbird.rig.system import Task
 from ironbird.systems.ardupilot.kind import ARDUPILOT
 from ironbird.systems.px4.kind import PX4
 from ironbird.systems.px4.link import Px4
 from ironbird.systems.px4.sticks import StickPilot
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.kinds import KINDS
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 ITEMS = [LocalItem(10.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
 QUAD = load_vehicle("quad_f450", control="external")
@@ -91,7 +92,8 @@ def test_a_submarine_is_flown_by_sticks() -> None:
 
 def test_a_vehicle_that_no_autopilot_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert PX4.fitted(QUAD, AutopilotOptions()) is QUAD
-    monkeypatch.delitem(mission_plan.CLASSES, "tilt_rotor")
+    nameless = replace(KINDS.load("tilt_rotor"), autopilot_class=None)
+    monkeypatch.setattr(Vehicle, "kind", nameless)
     with pytest.raises(LinkError, match=r"no autopilot flies a vehicle of kind 'tilt_rotor' yet"):
         PX4.fitted(load_vehicle("tiltrotor_provant", control="external"), AutopilotOptions())
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ironbird.protocols.geodesy import to_local
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.rig.commander.abilities import FLIES, STICKS
+from ironbird.rig.commander.abilities import STICKS
 from ironbird.rig.commander.commander import Commander
 from ironbird.systems.commanded.mavlink.connections import Channel, Sender
 from ironbird.systems.commanded.mavlink.failures import Failures
@@ -189,11 +189,11 @@ class Commands:
     def offered(self) -> frozenset[str]:
         """Modes that this vehicle can be asked for."""
         accepts = self.commander.accepts
-        return accepts | {"take-off"} if self.commander.kind in FLIES else accepts
+        return accepts | {"take-off"} if self.commander.kind.flies else accepts
 
     @property
     def _kind(self) -> str:
-        return self.commander.kind.replace("_", " ")
+        return self.commander.kind.name.replace("_", " ")
 
     @property
     def reported_mode(self) -> str:
@@ -330,7 +330,7 @@ class Commands:
         return answer
 
     def _transition(self, command: Command, _channel: Channel) -> Answer:
-        if self.commander.kind not in ("vtol", "tilt_rotor"):
+        if not self.commander.kind.transitions:
             return Answer(DENIED, f"a {self._kind} has no transition")
         if command.p1 not in (TO_HOVER, TO_CRUISE):
             return Answer(DENIED, "give 3, to rotors, or 4, to wings")

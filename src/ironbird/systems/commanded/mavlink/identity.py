@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
 
 from ironbird.protocols.mavlink import numbers
 from ironbird.systems.commanded.mavlink.modes import ASKED
+from ironbird.vehicles.load import Vehicle
 
-if TYPE_CHECKING:
-    from ironbird.vehicles.load import Vehicle
-
-ROTORS = {
-    2: numbers.MAV_TYPE_COAXIAL, 3: numbers.MAV_TYPE_TRICOPTER, 4: numbers.MAV_TYPE_QUADROTOR,
-    6: numbers.MAV_TYPE_HEXAROTOR, 8: numbers.MAV_TYPE_OCTOROTOR, 10: numbers.MAV_TYPE_DECAROTOR,
-    12: numbers.MAV_TYPE_DODECAROTOR,
-}  # fmt: skip
-TYPES = {
-    "helicopter": numbers.MAV_TYPE_HELICOPTER,
-    "fixed_wing": numbers.MAV_TYPE_FIXED_WING,
-    "vtol": numbers.MAV_TYPE_VTOL_FIXEDROTOR,
-    "tilt_rotor": numbers.MAV_TYPE_VTOL_TILTROTOR,
-    "car": numbers.MAV_TYPE_GROUND_ROVER,
-    "rover": numbers.MAV_TYPE_GROUND_ROVER,
-    "surface_vessel": numbers.MAV_TYPE_SURFACE_BOAT,
-    "underwater": numbers.MAV_TYPE_SUBMARINE,
-}
 CAPABILITIES = (
     numbers.MAV_PROTOCOL_CAPABILITY_MISSION_FLOAT
     | numbers.MAV_PROTOCOL_CAPABILITY_PARAM_FLOAT
@@ -44,12 +26,8 @@ PROTOCOL = (200, 100, 200)  # MAVLink 2.0, at least 1.0, at most 2.0
 
 
 def type_of(vehicle: Vehicle) -> int:
-    """MAV_TYPE; of multicopters by their rotors."""
-    spec: Any = vehicle.spec
-    if spec.template == "multicopter":
-        count = len(getattr(spec, "rotor", None) or getattr(spec, "rotors", None) or ())
-        return ROTORS.get(count, numbers.MAV_TYPE_QUADROTOR)
-    return TYPES.get(spec.template, numbers.MAV_TYPE_GENERIC)
+    """MAV_TYPE as its kind declares it."""
+    return int(getattr(numbers, vehicle.kind.mav_type_of(vehicle.spec)))
 
 
 def version_fields(vehicle: Vehicle) -> tuple[int, ...]:

@@ -411,7 +411,7 @@ class Telemetry:
 
     def _extended(self) -> Fields:
         phase = numbers.MAV_VTOL_STATE_UNDEFINED
-        if self.commander.kind in ("vtol", "tilt_rotor"):
+        if self.commander.kind.transitions:
             phase = PHASES.get(self.status.mode, numbers.MAV_VTOL_STATE_MC)
         return (phase, LANDED.get(self.status.landed, numbers.MAV_LANDED_STATE_UNDEFINED))
 
