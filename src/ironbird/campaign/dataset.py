@@ -31,7 +31,7 @@ from ironbird.files.whole import replacing, write_text
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.prepare import fit
 from ironbird.flight.systems import is_outside
-from ironbird.model.signal import Signal
+from ironbird.model.signal import Signal, entry_names
 from ironbird.runtime.record import Log
 
 SPLITS = {"train": 0.7, "validation": 0.15, "test": 0.15}
@@ -229,9 +229,7 @@ def _flight_row(piece: Piece, vehicle: str, where: str, found: str, ratio: float
 
 def _write(path: Path, pieces: Sequence[Piece], signals: dict[str, Signal]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    names = ["time_s"]
-    for signal_path, signal in signals.items():
-        names += [signal_path] if signal.size == 1 else [f"{signal_path}[{i}]" for i in range(signal.size)]
+    names = ["time_s", *(name for path, signal in signals.items() for name in entry_names(path, signal.size))]
     fields = [
         pa.field("flight", pa.dictionary(pa.int32(), pa.string())),
         pa.field("label", pa.dictionary(pa.int32(), pa.string())),

@@ -15,7 +15,7 @@ from ironbird.model.block import Expr
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.graph import Assembly
 from ironbird.model.rates import Group, schedule
-from ironbird.model.signal import In, Noise, Signal
+from ironbird.model.signal import In, Noise, Signal, entry_names
 
 # Inputs of every function, in this order; the names are those of the run loop's arrays.
 ARRAYS = ["t", "x", "xd", "held", "u", "p", "noise"]
@@ -45,10 +45,7 @@ class Column:
 
     def labels(self) -> list[str]:
         """One name per row."""
-        names: list[str] = []
-        for path, signal in self.signals.items():
-            names += [path] if signal.size == 1 else [f"{path}[{i}]" for i in range(signal.size)]
-        return names
+        return [name for path, signal in self.signals.items() for name in entry_names(path, signal.size)]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ironbird.model.signal import Signal
+from ironbird.model.signal import Signal, entry_names
 
 # Names beside the signals of a vehicle, with their units. A trigger knows `time` alone.
 RUN_UNITS = {
@@ -68,8 +68,7 @@ class Names:
         """
         units: dict[str, str] = {}
         for path, signal in model.signals().items():
-            entries = [path] if signal.size == 1 else [f"{path}[{i}]" for i in range(signal.size)]
-            units |= dict.fromkeys(entries, signal.unit)
+            units |= dict.fromkeys(entry_names(path, signal.size), signal.unit)
         rows = {entry: row for row, entry in enumerate(units)}
         known = {name: d for name, d in (derived or {}).items() if all(source in units for source in d.sources)}
         units |= {name: d.unit for name, d in known.items()}

@@ -21,6 +21,7 @@ from ironbird.flight.flight import Flight
 from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.prepare import OBJECT
 from ironbird.flight.systems import is_outside, kind_of
+from ironbird.model.signal import entry_names
 from ironbird.protocols.autopilot_log import RATIOS as RATIOS
 from ironbird.protocols.autopilot_log import AutopilotLog, Series
 from ironbird.rig.system import AutopilotEvent
@@ -372,17 +373,16 @@ class AutopilotEstimate:
         columns = {"time_s": (self.time_s, "s", "", "simulation time")}
         for name in ("position", "velocity", "attitude"):
             declared = self.flight.log.signals[TRUTH[name]]
-            for i, column in enumerate(self.truth(name).T):
-                columns[f"{TRUTH[name]}[{i}]"] = (column, declared.unit, declared.frame or "", f"true {name}")
+            for place, column in zip(entry_names(TRUTH[name], declared.size), self.truth(name).T, strict=True):
+                columns[place] = (column, declared.unit, declared.frame or "", f"true {name}")
         for name, (short, frame, doc) in COLUMNS.items():
             values = self.estimated(name)
             if values is None:
                 continue
             unit = self.log.estimated[name].unit
-            for i, column in enumerate(values.T):
-                place = f"autopilot.{short}" + (f"[{i}]" if values.shape[1] > 1 else "")
+            for i, place in enumerate(entry_names(f"autopilot.{short}", values.shape[1])):
                 more = f": {self.log.outputs[i]}" if name == "output" else ""
-                columns[place] = (column, unit, frame, doc + more)
+                columns[place] = (values[:, i], unit, frame, doc + more)
         return columns
 
     def write(self, path: Path) -> None:

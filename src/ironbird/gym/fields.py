@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium.spaces import Box
 
+from ironbird.model.signal import entry_names
+
 
 @dataclass(frozen=True)
 class Field:
@@ -21,8 +23,7 @@ class Field:
 
 def entries(name: str, size: int, unit: str, low: float, high: float) -> list[Field]:
     """The fields of a signal: one, or one for each entry (`body.w_NB_B[2]`)."""
-    names = [name] if size == 1 else [f"{name}[{i}]" for i in range(size)]
-    return [Field(entry, unit, low, high) for entry in names]
+    return [Field(entry, unit, low, high) for entry in entry_names(name, size)]
 
 
 def box(fields: Sequence[Field]) -> Box:

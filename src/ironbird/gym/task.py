@@ -19,6 +19,7 @@ from ironbird.conditions.names import Names
 from ironbird.errors import RequirementError
 from ironbird.flight.derived import DERIVED, derived_from, names_of
 from ironbird.flight.order import Requirement
+from ironbird.model.signal import entry_names
 from ironbird.requirements.robustness import Evaluation
 from ironbird.requirements.trace import Trace
 from ironbird.vehicles import places as at
@@ -126,9 +127,7 @@ class Judge:
         self.task = task
         base = names_of(model)
         own = {
-            entry: signal.unit
-            for name, signal in task.task_signals.items()
-            for entry in ([name] if signal.size == 1 else [f"{name}[{i}]" for i in range(signal.size)])
+            entry: signal.unit for name, signal in task.task_signals.items() for entry in entry_names(name, signal.size)
         }
         self.names = replace(base, units={**base.units, **own})
         goals = [Goal(_text(goal.text), goal.per, goal.weight) for goal in task.goals]
@@ -197,10 +196,8 @@ def _looks_away(node: object) -> bool:
 
 def _entries(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Every scalar of some signals by its name (`body.euler[0]`), [vehicle, 1]."""
-    found: dict[str, np.ndarray] = {}
-    for name, values in columns.items():
-        if values.shape[1] == 1:
-            found[name] = values
-        else:
-            found |= {f"{name}[{i}]": values[:, i : i + 1] for i in range(values.shape[1])}
-    return found
+    return {
+        entry: values[:, i : i + 1]
+        for name, values in columns.items()
+        for i, entry in enumerate(entry_names(name, values.shape[1]))
+    }

@@ -61,6 +61,11 @@ class Signal:
         return f"[{text}]"
 
 
+def entry_names(path: str, size: int) -> list[str]:
+    """The names of a signal's scalars in formulas, logs and tables: `path`, or `path[i]` where there are several."""
+    return [path] if size == 1 else [f"{path}[{i}]" for i in range(size)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class In(Signal):
     """An input port.

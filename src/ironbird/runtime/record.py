@@ -16,7 +16,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
-from ironbird.model.signal import Signal
+from ironbird.model.signal import Signal, entry_names
 from ironbird.runtime.border import ticks_of
 from ironbird.runtime.lane_columns import lane_columns
 from ironbird.runtime.lane_hash import hashes_of_lanes
@@ -81,9 +81,8 @@ class LogPlan:
 
         fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s"})]
         for path, signal in self.signals.items():
-            names = [path] if signal.size == 1 else [f"{path}[{i}]" for i in range(signal.size)]
             about = {"unit": signal.unit, "frame": signal.frame or ""}
-            fields += [pa.field(name, pa.float64(), metadata=about) for name in names]
+            fields += [pa.field(name, pa.float64(), metadata=about) for name in entry_names(path, signal.size)]
         return pa.schema(fields)
 
     def rows_between(self, first: int, last: int) -> int:
@@ -222,11 +221,8 @@ class Log:
         """One array per scalar, named `path` or `path[i]`, with `time_s` first."""
         table = {"time_s": self.time(lane)}
         for path, signal in self.plan.signals.items():
-            values = self.lane(path, lane)
-            if signal.size == 1:
-                table[path] = values
-            else:
-                table.update({f"{path}[{i}]": values[:, i] for i in range(signal.size)})
+            values = self.lane(path, lane).reshape(-1, signal.size)
+            table.update(zip(entry_names(path, signal.size), values.T, strict=True))
         return table
 
     def to_pandas(self, lane: int = 0) -> DataFrame:

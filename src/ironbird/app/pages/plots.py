@@ -12,7 +12,7 @@ from nicegui.events import GenericEventArguments
 
 from ironbird.app.live_flight import LiveFlight
 from ironbird.app.pages.desk import Desk, panel, selected
-from ironbird.model.signal import Signal
+from ironbird.model.signal import Signal, entry_names
 from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
@@ -116,10 +116,7 @@ def build(desk: Desk) -> None:
 
 def signal_names(log: Log) -> list[str]:
     """Every number that can be plotted, as `path` or `path[entry]`."""
-    found = []
-    for path, signal in log.plan.signals.items():
-        found += [path] if signal.size == 1 else [f"{path}[{entry}]" for entry in range(signal.size)]
-    return found
+    return [name for path, signal in log.plan.signals.items() for name in entry_names(path, signal.size)]
 
 
 def wanted_plots(log: Log, chosen: list[str]) -> list[dict[str, Any]]:

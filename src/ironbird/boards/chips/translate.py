@@ -42,8 +42,10 @@ C_TYPE = {"int": "int64_t", "float": "double", "None": "void"}
 @functools.cache
 def _methods(kind: type) -> dict[str, ast.FunctionDef]:
     """The methods that a class defines itself, as syntax trees."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    lines, first = inspect.getsourcelines(kind)
+    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     assert isinstance(tree, ast.ClassDef)
+    ast.increment_lineno(tree, first - 1)  # places are those of the file
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 

@@ -15,7 +15,7 @@ from ironbird.compiler.flatten import Column
 from ironbird.compiler.generate import Reader, translate
 from ironbird.export.job import PRECISIONS, Job, filled
 from ironbird.export.parts import Field, Part
-from ironbird.model.signal import Signal
+from ironbird.model.signal import Signal, entry_names
 
 HERE = Path(__file__).parent
 _LANES = re.compile(r"^#(if|elif|else|endif)\b(.*)$")
@@ -142,7 +142,7 @@ def params_of(part: Part) -> Iterator[dict[str, Any]]:
     flat = part.model.flat
     taken: set[str] = set()
     for path, row, index, signal in _scalars(flat.p):
-        label = path if signal.size == 1 else f"{path}[{index}]"
+        label = entry_names(path, signal.size)[index]
         name = identifier(label).upper()
         while name in taken:
             name += "_"

@@ -22,6 +22,7 @@ from ironbird.export.job import Exporter, Job, filled, zipped
 from ironbird.export.parts import Field, Part
 from ironbird.export.record import start_params
 from ironbird.export.targets import build_library, targets_of
+from ironbird.model.signal import entry_names
 
 HERE = Path(__file__).parent
 FIRST_OUTPUT, FIRST_PARAM, TIME, SEED = 1_000_000, 2_000_000, 3_000_000, 3_000_001
@@ -127,7 +128,7 @@ class FmuExporter(Exporter):
 
 def scalars(field: Field) -> list[str]:
     """Names of a field's scalars: its path, with an index if it has several."""
-    return [field.path] if field.signal.size == 1 else [f"{field.path}[{i}]" for i in range(field.signal.size)]
+    return entry_names(field.path, field.signal.size)
 
 
 def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
@@ -149,8 +150,7 @@ def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
             number += 1
     row = 0
     for path, signal in flat.p.signals.items():
-        for i in range(signal.size):
-            name = path if signal.size == 1 else f"{path}[{i}]"
+        for name in entry_names(path, signal.size):
             kind = "tunable" if getattr(signal, "tunable", False) else "fixed"
             start = literal_xml(mission.get(row, flat.values[row]))
             own = name if name not in taken else f"param.{name}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from ironbird.faults.spec import Injection
 from ironbird.flight.set_points import attitude_set, rate_set, velocity_set
+from ironbird.model.signal import entry_names
 from ironbird.report.flight.curves import Json
 from ironbird.report.flight.plots import AXIS, FLIGHT, TWIN, ZERO_LINE, Plots, ink, matching, panels_of
 from ironbird.vehicles import places as at
@@ -171,8 +172,7 @@ def witness_figure(plots: Plots, number: int, injection: Injection) -> str:
     declared = plots.log.signals[signal]
     alone = declared.size == 1
     unit = "" if declared.unit == "1" else declared.unit
-    names = [signal] if alone else [f"{signal}[{i}]" for i in range(min(declared.size, MOST_COLUMNS))]
-    curves = plots.vector(signal, names, unit)
+    curves = plots.vector(signal, entry_names(signal, declared.size)[:MOST_COLUMNS], unit)
     for curve in curves:
         if alone and curve.get("legendgroup") == "twin":
             curve["line"]["color"] = ink(2)

@@ -16,6 +16,7 @@ import numpy as np
 from ironbird import rotations
 from ironbird.errors import IronbirdError
 from ironbird.faults.spec import Injection
+from ironbird.model.signal import entry_names
 from ironbird.rig.rig import Rig
 from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import VehicleKind
@@ -50,10 +51,10 @@ class Stand:
         self.note = note  # gets events: kind and text
         flat = rig.state.model.flat
         self._params = {
-            (f"{path}[{place}]" if signal.size > 1 else path): flat.p.start[path] + place
+            name: flat.p.start[path] + place
             for path, signal in flat.p.signals.items()
             if getattr(signal, "tunable", False) and path not in (at.NAVIGATOR.table, at.NAVIGATOR("script"))
-            for place in range(signal.size)
+            for place, name in enumerate(entry_names(path, signal.size))
         }
 
     # ------------------------------------------------------------------ what is
