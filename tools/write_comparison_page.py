@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.suite import Planned, load_suite
+from ironbird.campaign.planned import Planned
+from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.cause import compare

@@ -22,8 +22,9 @@ import numpy as np
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.pack import repeat
+from ironbird.campaign.planned import Planned
 from ironbird.campaign.search import Map, boundary_map, shrink
-from ironbird.campaign.suite import Planned, load_suite
+from ironbird.campaign.suite import load_suite
 from ironbird.flight.flight import fly
 from ironbird.flight.systems import title_of
 from ironbird.report.svg_plot import write_map

@@ -30,7 +30,7 @@ from ironbird.faults.spec import Injection
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import fit
 from ironbird.model.block import View
-from ironbird.model.graph import symbol
+from ironbird.model.equations import symbol
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference_autopilot.md"

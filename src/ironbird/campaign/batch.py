@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import software
 from ironbird.campaign.result import FlightResult
-from ironbird.campaign.scenarios import judged_scenario, scenario_in
+from ironbird.campaign.scenario_case import judged_scenario
+from ironbird.campaign.scenarios import scenario_in
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.flight import fly

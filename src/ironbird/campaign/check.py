@@ -10,9 +10,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
-from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
-from ironbird.campaign.scenarios import scenario_in, scenario_source
-from ironbird.campaign.suite import (
+from ironbird.campaign.planned import (
     FIXED,
     Planned,
     case_words,
@@ -22,6 +20,8 @@ from ironbird.campaign.suite import (
     requirement,
     variable_name,
 )
+from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
+from ironbird.campaign.scenarios import scenario_in, scenario_source
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names

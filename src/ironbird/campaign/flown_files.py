@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.scenarios import orders_of
+from ironbird.campaign.scenario_case import orders_of
 from ironbird.errors import StoreError
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.order import vehicle_digest

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.scenarios import orders_of
+from ironbird.campaign.scenario_case import orders_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside

@@ -20,7 +20,8 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import files_of, programs_of, software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
-from ironbird.campaign.scenarios import orders_of, renamed
+from ironbird.campaign.scenario_case import orders_of
+from ironbird.campaign.scenarios import renamed
 from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
 from ironbird.errors import IronbirdError, StoreError, shortened

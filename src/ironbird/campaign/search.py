@@ -15,9 +15,9 @@ import numpy as np
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.planned import Planned
 from ironbird.campaign.result import FlightResult
-from ironbird.campaign.scenarios import orders_of, scenario_faults, with_faults, without_wind
-from ironbird.campaign.suite import Planned
+from ironbird.campaign.scenario_case import orders_of, scenario_faults, with_faults, without_wind
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.flight.judge import ERROR, FAIL, PASS

@@ -30,10 +30,10 @@ from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
+    from ironbird.campaign.planned import Planned
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
-    from ironbird.campaign.suite import Planned
     from ironbird.report.flight.page import Origin
 
 campaign_app = typer.Typer(
@@ -669,7 +669,8 @@ def _origin(campaign: Campaign, case: FlightCase, folder: Path, report: Path) ->
 
 def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path) -> NoReturn:
     """Fly a scenario of a campaign again, write its folder and say whether it is the same."""
-    from ironbird.campaign.scenarios import judged_scenario, orders_of, scenario_in
+    from ironbird.campaign.scenario_case import judged_scenario, orders_of
+    from ironbird.campaign.scenarios import scenario_in
     from ironbird.flight.systems import repeats
     from ironbird.report.scenario_page import write_scenario_folder
     from ironbird.scenario.run import fly_scenario

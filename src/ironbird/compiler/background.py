@@ -20,8 +20,7 @@ from pathlib import Path
 from ironbird.compiler import cache
 from ironbird.errors import IronbirdError
 
-PRIORITY = 10  # that it is lower than that of flights
-QUEUE = "optimising.lock"
+BUILDER = "ironbird.compiler.build_later"  # its program; it loads the compiler, which loads this module
 WAITING = ".waiting"  # ending of a library's lock by which others see that its process waits for its turn
 
 
@@ -35,7 +34,7 @@ def optimise(library: Path, text: str, lanes: int, target: str) -> None:
             file.write(text.encode())
             file.seek(0)
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(library.with_suffix(WAITING)), str(lanes), target],
+                [sys.executable, "-m", BUILDER, str(library.with_suffix(WAITING)), str(lanes), target],
                 stdin=file,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -64,19 +63,3 @@ def _is_held(lock: Path) -> bool:
     finally:
         os.close(handle)
     return False
-
-
-def _main() -> None:
-    """Build the text that comes in, for so many lanes and a target, when it is its turn."""
-    from ironbird.compiler import native
-
-    with contextlib.suppress(OSError):
-        os.nice(PRIORITY)
-    waiting, lanes, target = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    text = sys.stdin.buffer.read().decode()
-    with cache.locked(waiting), cache.locked(cache.make_folder() / QUEUE):
-        native.build(text, lanes, target)
-
-
-if __name__ == "__main__":
-    _main()

@@ -59,7 +59,7 @@ class Block:
         self.sample_s = sample_s
         self.offset_s = offset_s
         self.signals: dict[str, Signal] = {}
-        self.equations: dict[str, object] = {}  # kept by ironbird.model.graph, by path
+        self.equations: dict[str, object] = {}  # kept by ironbird.model.equations, by path
         for cls in reversed(type(self).__mro__):
             for name, value in vars(cls).items():
                 if isinstance(value, Signal):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from ironbird.errors import ConnectError, ModelError, UnknownNameError, ValidationError
 from ironbird.model.block import Block
 from ironbird.model.signal import In, Number, Out, Param, Signal
+from ironbird.model.validate import problems
 
 NAME = re.compile(r"\w+(/\w+)*", re.ASCII)  # of a part: what paths of signals and parameters can carry
 
@@ -286,9 +287,10 @@ class Diagram:
 
     def validate(self, *, fail_fast: bool = False) -> None:
         """Raise `ValidationError` with all problems (or the first one only)."""
-        from ironbird.model.validate import problems  # it reads equations, which need this module
-
-        found = list(itertools.islice(problems(self), 1 if fail_fast else None))
+        external = {port.path for port in self.external_inputs().values()}
+        found = list(
+            itertools.islice(problems(self.blocks, self.links, self.values, external), 1 if fail_fast else None)
+        )
         if found:
             raise ValidationError(self.name, found)
 
@@ -330,8 +332,3 @@ def _split_index(path: str) -> tuple[str, int | None]:
         except ValueError:
             raise ModelError(f"'{path}': '{rest[:-1]}' is not an index") from None
     return path, None
-
-
-def sources_of(diagram: Diagram, target: str) -> Sequence[str]:
-    """The output paths that feed an input path."""
-    return diagram.links.get(target, ())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ironbird.errors import ModelError
-from ironbird.model.diagram import Diagram, sources_of
-from ironbird.model.graph import check_loops, depends, equations_of, feedthrough_edges
+from ironbird.model.diagram import Diagram
+from ironbird.model.equations import check_loops, depends, equations_of, feedthrough_edges
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
     Each sampled block has two jobs: its outputs, and after them its next states. A job may run when all
     sampled outputs that it needs at this instant (directly or through continuous blocks) are done.
     """
-    edges = feedthrough_edges(diagram)
+    edges = feedthrough_edges(diagram.blocks, diagram.links)
     check_loops(edges)
     rates = {
         path: rate_of(path, block.sample_s, block.offset_s, step_s)
@@ -77,7 +77,7 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
             source
             for name, u in equations.u.items()
             if any(depends(e, u) for e in equations.next.values())
-            for source in sources_of(diagram, f"{path}.{name}")
+            for source in diagram.links.get(f"{path}.{name}", ())
         ]
         used += [diagram.resets[path]] if path in diagram.resets else []
         jobs["update", path] = {("output", source) for source in sampled_sources(used)} | {("output", path)}

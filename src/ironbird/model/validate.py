@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from ironbird.errors import LoopError, ModelError
 from ironbird.model.block import Block
-from ironbird.model.diagram import Diagram
-from ironbird.model.graph import check_loops, equations_of, feedthrough_edges
+from ironbird.model.equations import check_loops, equations_of, feedthrough_edges
 
 
-def problems(diagram: Diagram) -> Iterator[str]:
-    """Unconnected inputs, missing parameters, wrong initial values, wrong equations, algebraic loops."""
+def problems(
+    blocks: Mapping[str, Block],
+    links: Mapping[str, Sequence[str]],
+    values: Mapping[str, np.ndarray],
+    external: set[str],
+) -> Iterator[str]:
+    """Unconnected inputs, missing parameters, wrong initial values, wrong equations, algebraic loops.
+
+    `blocks`, `links` and `values` are those of a diagram; `external` are the paths of inputs that come from outside it.
+    """
     sound = True
-    external = {port.path for port in diagram.external_inputs().values()}
-    for path, block in diagram.blocks.items():
+    for path, block in blocks.items():
         for problem in (
-            *_input_problems(diagram, path, block, external),
-            *_param_problems(diagram, path, block),
+            *_input_problems(links, path, block, external),
+            *_param_problems(values, path, block),
             *_state_problems(path, block),
         ):
             yield problem
@@ -27,21 +35,21 @@ def problems(diagram: Diagram) -> Iterator[str]:
             yield problem
     if sound:
         try:
-            check_loops(feedthrough_edges(diagram))
+            check_loops(feedthrough_edges(blocks, links))
         except LoopError as error:
             yield str(error)
 
 
-def _input_problems(diagram: Diagram, path: str, block: Block, external: set[str]) -> Iterator[str]:
+def _input_problems(links: Mapping[str, Sequence[str]], path: str, block: Block, external: set[str]) -> Iterator[str]:
     for name, port in block.inputs.items():
         target = f"{path}.{name}"
-        if not (diagram.links.get(target) or port.gather or port.default is not None or target in external):
+        if not (links.get(target) or port.gather or port.default is not None or target in external):
             yield f"input {target} {port.describe()} is not connected and has no default"
 
 
-def _param_problems(diagram: Diagram, path: str, block: Block) -> Iterator[str]:
+def _param_problems(values: Mapping[str, np.ndarray], path: str, block: Block) -> Iterator[str]:
     for name, param in block.params.items():
-        if f"{path}.{name}" not in diagram.values and param.default is None:
+        if f"{path}.{name}" not in values and param.default is None:
             yield f"parameter {path}.{name} [{param.unit}] has no value and no default"
 
 

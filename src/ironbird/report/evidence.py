@@ -21,7 +21,8 @@ from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
 from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS
-from ironbird.campaign.scenarios import orders_of, renamed
+from ironbird.campaign.scenario_case import orders_of
+from ironbird.campaign.scenarios import renamed
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case

@@ -13,8 +13,9 @@ import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.model.signal import Number
-from ironbird.runtime.border import MOST_TICKS, check_log, check_state, ticks_of, whole
+from ironbird.runtime.border import MOST_TICKS, ticks_of, whole
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.handed import check_log, check_state
 from ironbird.runtime.interface import EventRecord, RunArgs, check_interface
 from ironbird.runtime.predicate import Op, Predicate
 from ironbird.runtime.record import Log, LogPlan

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from ironbird.conditions.names import Names
 from ironbird.errors import ScenarioError, UnknownNameError
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
-
-if TYPE_CHECKING:
-    from ironbird.scenario.fleet import Fleet, Motion
 
 BETWEEN = re.compile(r"\b(distance|gap)\(\s*([A-Za-z]\w*)\s*,\s*([A-Za-z]\w*)\s*\)")
 MOVING = {"height": "m", "depth": "m", "climb": "m/s", "speed": "m/s"}  # of one vehicle, in triggers
@@ -44,11 +41,22 @@ def crosses(text: str, names: Sequence[str]) -> bool:
     return any(word in names for word in re.findall(r"\b([A-Za-z]\w*)\.[A-Za-z]", text))
 
 
+@dataclass(frozen=True)
+class Motion:
+    """Where the vehicles are and how they move, one row each, one step ago."""
+
+    position: np.ndarray  # (n, 3) m in N
+    velocity: np.ndarray  # (n, 3) m/s in N
+    attitude: np.ndarray  # (n, 3, 3) R_NB
+    rates: np.ndarray  # (n, 3) rad/s in B
+
+
 class Trigger:
     """A trigger on the motion of several vehicles, looked at between two slices."""
 
     def __init__(self, text: str, names: Sequence[str]) -> None:
         self.text = text
+        self.number = {name: number for number, name in enumerate(names)}
         self.pairs = pairs(text, names)
         units = {f"{what}.{a}.{b}": "m" for what, a, b in self.pairs}
         units |= {f"{name}.{what}": unit for name in names for what, unit in MOVING.items()}
@@ -56,16 +64,16 @@ class Trigger:
         both = {f"{what}.{a}.{b}" for what, a, b in self.pairs}
         self.singles = [signal.split(".") for signal in self.formula.signals if signal not in both]
 
-    def holds(self, fleet: Fleet, motion: Motion) -> bool:
-        """Whether it is so now."""
+    def holds(self, motion: Motion, gap: Callable[[Motion, int, int], tuple[float, np.ndarray, np.ndarray]]) -> bool:
+        """Whether the condition holds now; `gap` measures between the hulls of two vehicles by their numbers."""
         values: dict[str, float] = {}
         for what, a, b in self.pairs:
-            i, j = fleet.number(a), fleet.number(b)
+            i, j = self.number[a], self.number[b]
             away = motion.position[i] - motion.position[j]
-            apart = float(np.sqrt((away * away).sum())) if what == "distance" else fleet.gap(motion, i, j)[0]
+            apart = float(np.sqrt((away * away).sum())) if what == "distance" else gap(motion, i, j)[0]
             values[f"{what}.{a}.{b}"] = apart
         for name, what in self.singles:
-            number = fleet.number(name)
+            number = self.number[name]
             down, velocity = float(motion.position[number][2]), motion.velocity[number]
             moving = {"height": -down, "depth": down, "climb": -float(velocity[2])}
             values[f"{name}.{what}"] = moving.get(what, float(np.sqrt((velocity * velocity).sum())))

@@ -37,7 +37,7 @@ from ironbird.runtime.state import RUNNING, RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import apply_tuning
-from ironbird.scenario.between import Trigger
+from ironbird.scenario.between import Motion, Trigger
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
 from ironbird.scenario.wake import Discs, wake_at
@@ -54,16 +54,6 @@ CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on ti
 HIT_TICKS = 10  # how long a hit is reported to the kernel, which looks every 5 ms
 COMPARED_S = WITNESS_S + 25.0  # after its begin a fault is compared with its twin; log rows are 10 s apart at most
 FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
-
-
-@dataclass(frozen=True)
-class Motion:
-    """Where the vehicles are and how they move, one row each, one step ago."""
-
-    position: np.ndarray  # (n, 3) m in N
-    velocity: np.ndarray  # (n, 3) m/s in N
-    attitude: np.ndarray  # (n, 3, 3) R_NB
-    rates: np.ndarray  # (n, 3) rad/s in B
 
 
 @dataclass
@@ -563,7 +553,7 @@ class Fleet:
     def _trigger(self, motion: Motion) -> None:
         """Faults whose triggers name several vehicles: they begin when the trigger holds for the first time."""
         for entry in self._across:
-            if not math.isinf(entry.fired_s) or not entry.trigger.holds(self, motion):
+            if not math.isinf(entry.fired_s) or not entry.trigger.holds(motion, self.gap):
                 continue
             entry.fired_s = self.time_s
             later = _begun(entry)

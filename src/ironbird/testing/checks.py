@@ -19,7 +19,7 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.errors import IronbirdError, ModelError
 from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram
-from ironbird.model.graph import equations_of
+from ironbird.model.equations import equations_of
 from ironbird.model.signal import In, Noise, Number, Out, Param
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Limits, Spread, schema_text
-from ironbird.campaign.suite import load_suite, requirement
+from ironbird.campaign.planned import requirement
+from ironbird.campaign.suite import load_suite
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.flight.mission import Mission, load_mission

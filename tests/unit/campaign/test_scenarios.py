@@ -17,7 +17,7 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.dataset import write_dataset
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.runner import run_campaign
-from ironbird.campaign.scenarios import scenario_faults
+from ironbird.campaign.scenario_case import scenario_faults
 from ironbird.campaign.search import boundary, falsify, shrink
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite

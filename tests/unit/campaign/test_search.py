@@ -15,9 +15,10 @@ from scipy.optimize import brentq
 from ironbird.campaign import search
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.planned import Planned
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import Candidate, Falsification, boundary, boundary_map, falsify, shrink
-from ironbird.campaign.suite import Planned, load_suite
+from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.judge import Judgement

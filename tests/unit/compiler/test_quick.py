@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ironbird import compile_model, load_vehicle, run, start
-from ironbird.compiler import background, cache, compiled, native
+from ironbird.compiler import background, build_later, cache, compiled, native
 
 TEXT = """#include <stdint.h>
 #ifdef __OPTIMIZE__
@@ -73,14 +73,14 @@ def test_optimised_at_once(quick: str, lanes: int, least: int, folder: Path, mon
     monkeypatch.setattr(native, "QUICK_FROM", least)
     library, is_optimised = native.load_quickly(TEXT, lanes)
     assert (library.ib_answer(), is_optimised) == (2, True)
-    assert len(list(folder.rglob("*.so"))) == 1 and not (folder / background.QUEUE).exists()
+    assert len(list(folder.rglob("*.so"))) == 1 and not (folder / build_later.QUEUE).exists()
 
 
 def test_the_quick_build_alone_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRONBIRD_QUICK", "only")
     library, is_optimised = native.load_quickly(TEXT, 1)
     assert (library.ib_answer(), is_optimised) == (0, False)
-    assert len(list(folder.rglob("*.so"))) == 1 and not (folder / background.QUEUE).exists()
+    assert len(list(folder.rglob("*.so"))) == 1 and not (folder / build_later.QUEUE).exists()
 
 
 def test_the_process_in_the_background_outlives_ctrl_c(folder: Path) -> None:

@@ -10,12 +10,12 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
 
-import ironbird
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.flight.autopilot_estimate import AutopilotEstimate
@@ -99,7 +99,7 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
         "overrides": overrides(flight),
         "figures": plots.figures,
         "time_range": plots.range,
-        "version": ironbird.__version__,
+        "version": metadata.version("ironbird"),
         "written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "scripts": [Markup(script) for script in scripts],
         "script_hashes": Markup(" ".join(map(hash_source, scripts))),
