@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ironbird.errors import IronbirdError
     from ironbird.faults.catalog import FAULTS, parse_fault
     from ironbird.faults.spec import Fault, Injection
+    from ironbird.files.trust import Trust
     from ironbird.flight.flight import Flight, fly
     from ironbird.flight.judge import Judged, Judgement
     from ironbird.flight.mission import Mission, load_mission
@@ -98,6 +99,7 @@ __all__ = [
     "Store",
     "Task",
     "Telemetry",
+    "Trust",
     "Tuning",
     "Values",
     "Vehicle",
@@ -149,6 +151,7 @@ _HOMES = {  # module -> its public names
     "errors": "IronbirdError",
     "faults.catalog": "FAULTS parse_fault",
     "faults.spec": "Fault Injection",
+    "files.trust": "Trust",
     "flight.flight": "Flight fly",
     "flight.judge": "Judged Judgement",
     "flight.mission": "Mission load_mission",

@@ -21,6 +21,7 @@ from ironbird.app.live_twin import LiveTwin
 from ironbird.app.monitor import Monitor
 from ironbird.errors import IronbirdError, RunError
 from ironbird.faults.spec import Injection
+from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.flight.flight import Flight, fly, take_seat
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
@@ -86,8 +87,9 @@ class LiveFlight:
         also: FrontEnd | None = None,
         monitor: Monitor | None = None,
         mavlink: bool | str = False,
+        trust: Trust = NO_TRUST,
     ) -> None:
-        self.name, self.order, self.folder = name, order, folder
+        self.name, self.order, self.folder, self.trust = name, order, folder, trust
         self.began_with, self.mavlink = tuple(wishes), mavlink  # for a reset
         self.pilot: Attended | None = None
         self._system: ControlSystem | None = None  # in whose seat it is flown
@@ -290,7 +292,9 @@ class LiveFlight:
             self._refuse_rest()
 
     def _fly_outside(self) -> Flight:
-        seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
+        seat = take_seat(
+            self.order, fit(self.order), folder=self.folder, announce=self._announced.append, trust=self.trust
+        )
         try:
             seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
             seat.system.abandoned = lambda: self._ends

@@ -26,6 +26,7 @@ from ironbird.app.plans import mission_of_items
 from ironbird.app.records import Campaigns
 from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError, shortened
 from ironbird.faults.catalog import parse_fault
+from ironbird.files.trust import Trust
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.pose import start_settings
@@ -105,7 +106,9 @@ class Rig:
         if north_m or east_m:
             order = replace(order, settings={**start_settings(order, north_m, east_m), **order.settings})
         wishes = () if not go else ("arm", "mission") if own else ("mission",) if attended else ()
-        return self._begin(order, wishes=wishes, speed=speed, paused=paused, mavlink=mavlink)
+        return self._begin(
+            order, wishes=wishes, speed=speed, paused=paused, mavlink=mavlink, trust=Trust.by_hand(order.options)
+        )
 
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
         """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
@@ -124,7 +127,9 @@ class Rig:
         deeds = list(first.deeds)
         past = [deed for deed in deeds if deed.tick <= tick]
         wishes = [*(deed.name for deed in deeds if deed.wished and deed.tick > tick), *first.wishes]
-        return self._begin(first.order, wishes=wishes, speed=first.speed, past=past, until_tick=tick, paused=paused)
+        return self._begin(
+            first.order, wishes=wishes, speed=first.speed, past=past, until_tick=tick, paused=paused, trust=first.trust
+        )
 
     def refly(self, campaign: str, flight: str) -> LiveFlight:
         """Fly a stored flight of a campaign again, as fast as it goes: its log is there to be replayed."""
@@ -163,7 +168,9 @@ class Rig:
         first.end()
         with self._lock:
             self.flights.pop(name, None)
-        return self._begin(first.order, wishes=first.began_with, speed=first.speed, mavlink=first.mavlink)
+        return self._begin(
+            first.order, wishes=first.began_with, speed=first.speed, mavlink=first.mavlink, trust=first.trust
+        )
 
     def _begin(self, order: Order, *, mavlink: bool | str = False, **how: Any) -> LiveFlight:
         with self._lock:

@@ -12,7 +12,7 @@ from ironbird.errors import LinkError
 from ironbird.ground.client.attended import Attended
 from ironbird.ground.relay import Relay, is_record
 from ironbird.ground.wires import Wire
-from ironbird.host.process import GROUND_STATION_PORT, AutopilotProcess, check_trusted
+from ironbird.host.process import GROUND_STATION_PORT, AutopilotProcess
 from ironbird.host.virtual_time.run import libraries_of
 from ironbird.protocols.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.protocols.geodesy import Place
@@ -138,7 +138,7 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
     """The same; `LinkError` if they name a program that only a file names."""
     options = chosen(task)
     if options.folder is not None:
-        check_trusted(options.folder, variable)
+        task.trust.check_folder(options.folder, variable)
     return options
 
 

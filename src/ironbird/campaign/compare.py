@@ -15,6 +15,7 @@ import numpy as np
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
+from ironbird.files.trust import Trust
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Option
@@ -70,7 +71,10 @@ def compare(
     out: Path,
     progress: Callable[[str], None] | None = None,
 ) -> list[Flown]:
-    """Fly it under each control system with its options; one that cannot be had is reported, not left out."""
+    """Fly it under each control system with its options, which are named by hand; one that cannot be had is reported.
+
+    What the options of the case itself name is not trusted.
+    """
     flown = []
     for name, options in systems.items():
         if progress is not None:
@@ -82,7 +86,7 @@ def compare(
                 ours = f"{at.NAVIGATOR.path}."
                 kept = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
                 order = replace(order, settings=kept)
-            flight = fly(order, folder=out / name)
+            flight = fly(order, folder=out / name, trust=Trust.by_hand(options))
             if flight.log.interrupted:
                 raise KeyboardInterrupt
             flown.append(Flown(name, flight, autopilot=beside(flight)))

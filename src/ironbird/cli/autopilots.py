@@ -150,7 +150,6 @@ def sitl(
     from ironbird.autopilots.kind import AutopilotKind
     from ironbird.flight.pose import start_settings
     from ironbird.flight.systems import OUTSIDE, kind_of
-    from ironbird.host.process import trust
     from ironbird.transport.router.beside import routed
 
     with errors():
@@ -181,7 +180,6 @@ def sitl(
         for number in range(count):
             options: dict[str, Any] = {"pilot": pilot, "ground_station": not headless and number == 0}
             if folder:
-                trust(folder)
                 options["folder"] = folder
             options |= {"time": time} if time != "real" else {}
             quiet = headless and pilot != "none" and autopilot == "px4" and time == "real" and not chips
@@ -209,7 +207,11 @@ def fly_one(
     twin: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[dict[str, str], dict[str, Any], int]:
-    """Fly one order, and with `twin` the same without faults; write its results, return texts, figures, exit code."""
+    """Fly an order of the command line, with `twin` also without faults, and write its results.
+
+    Returns texts, figures and the exit code.
+    """
+    from ironbird.files.trust import Trust
     from ironbird.flight.cause import cause_of, fly_healthy
     from ironbird.flight.ending import ending_of
     from ironbird.flight.flight import fly
@@ -217,14 +219,15 @@ def fly_one(
     from ironbird.report.folder import clear_flight_folder, write_flight_folder
     from ironbird.rig.mission_plan import class_of
 
+    trust = Trust.by_hand(order.options)
     clear_flight_folder(folder)  # if this one fails, nothing there passes for its result
     with ending_in_order():
-        flight = fly(order, folder=folder, speed=speed, progress=progress, announce=typer.echo)
+        flight = fly(order, folder=folder, speed=speed, progress=progress, announce=typer.echo, trust=trust)
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
         rows = write_flight_folder(flight, folder)
     if twin and order.faults:
         with ending_in_order():
-            healthy = fly_healthy(flight, folder / "healthy")
+            healthy = fly_healthy(flight, folder / "healthy", trust)
         write_flight_folder(healthy, folder / "healthy")
         rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}  # what merely came next
         rows |= cause_of(flight, healthy).rows()
@@ -298,7 +301,6 @@ def compare_autopilots(
 ) -> None:
     """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
     from ironbird.campaign.compare import compare, first_flight
-    from ironbird.host.process import trust
     from ironbird.report.compare_page import write_compare_page
     from ironbird.report.folder import write_flight_folder
 
@@ -308,8 +310,6 @@ def compare_autopilots(
         for name in control or ("reference", "px4", "ardupilot"):
             folder = folders.get(name)
             systems[name] = {"folder": folder} if folder else {}
-            if folder:
-                trust(folder)
         flown = compare(first_flight(case), systems, out)
         for one in flown:
             if one.flight is not None:

@@ -67,6 +67,7 @@ def run_firmware(
     from ironbird.boards.firmware.elf import read_image
     from ironbird.boards.firmware.gdb import serve_gdb
     from ironbird.boards.firmware.machine import Machine
+    from ironbird.files.trust import Trust
     from ironbird.flight.flight import fly as fly_order
 
     with errors():
@@ -103,7 +104,7 @@ def run_firmware(
         )  # fmt: skip
         with results_folder(out, Path(vehicle).stem) as folder:
             with progress_bar(f"flying {vehicle}") as update, ending_in_order():
-                flight = fly_order(order, progress=update, folder=folder)
+                flight = fly_order(order, progress=update, folder=folder, trust=Trust.by_hand(options))
             code = write_and_print(flight, folder)
     raise typer.Exit(code)
 

@@ -103,6 +103,7 @@ def fly(
 
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
     """
+    from ironbird.files.trust import Trust
     from ironbird.flight.flight import fly as fly_order
     from ironbird.flight.live import LiveControl
     from ironbird.flight.pose import start_settings
@@ -138,7 +139,13 @@ def fly(
             try:
                 with progress_bar(f"flying {vehicle}") as update, ending_in_order():
                     flight = fly_order(
-                        order, progress=update, speed=speed, live=live, folder=folder, announce=typer.echo
+                        order,
+                        progress=update,
+                        speed=speed,
+                        live=live,
+                        folder=folder,
+                        announce=typer.echo,
+                        trust=Trust.by_hand(order.options),
                     )
             finally:
                 if live is not None:

@@ -70,6 +70,7 @@ def serve(
 
     Example: ironbird serve quad_f450 --wind 5,270
     """
+    from ironbird.files.trust import Trust
     from ironbird.flight.flight import fly
     from ironbird.flight.pose import start_settings
 
@@ -98,6 +99,6 @@ def serve(
         pace = pace_of(speed or ("max" if front == "mission" else "1"))
         with results_folder(out, f"serve-{Path(vehicle).stem}") as folder:
             with ending_in_order():
-                flight = fly(order, speed=pace, folder=folder, announce=typer.echo)
+                flight = fly(order, speed=pace, folder=folder, announce=typer.echo, trust=Trust.by_hand(options))
             code = write_and_print(flight, folder)
     raise typer.Exit(code)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.errors import OrderError
+from ironbird.files.trust import Trust
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.protocols.own_states import SIDEWAYS
@@ -63,13 +64,13 @@ class Cause:
         return f"{time_s - self.begin_s:.2f} s after {self.fault}"
 
 
-def fly_healthy(flight: Flight, folder: Path) -> Flight:
+def fly_healthy(flight: Flight, folder: Path, trust: Trust | None = None) -> Flight:
     """The same flight without its faults; `OrderError` if it would not be the same one."""
     if not flight.repeats:
         raise OrderError(
             "only a flight that repeats to the bit has a healthy twin: fly with --time virtual (option time=virtual)"
         )
-    return fly(replace(flight.order, faults=()), folder=folder)
+    return fly(replace(flight.order, faults=()), folder=folder, trust=trust)
 
 
 def cause_of(flight: Flight, healthy: Flight) -> Cause:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
+from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.flight.derived import derived
 from ironbird.flight.given_plan import title_of_plan
 from ironbird.flight.inside import fly_lanes
@@ -209,6 +210,7 @@ def fly(
     show: Callable[[str], None] | None = None,
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
+    trust: Trust | None = None,
     **ordered: Any,
 ) -> Flight:
     """Fly an order, or a vehicle with what `make_order` takes (mission, weather, faults, requirements, seed, ...).
@@ -219,6 +221,10 @@ def fly(
     leave its logs in `folder`, is asked to `announce` its ports, and to `show` figures about once a second; `between`
     is called after every exchange with it, may wait, and ends the flight by False. At a `line` a flight waits for
     others with which it flies together.
+
+    Programs and front ends that only the options of an order name are refused, as it may come from others; `options`
+    that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
+    own.
     """
     seat: Seat | None = None
     if isinstance(control, ControlSystem):
@@ -274,7 +280,8 @@ def fly(
         if seat is None:
             kind = kind_of(order.control)
             speed = speed or kind.pace(read_options(kind, order.options))
-            seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
+            trust = trust or Trust.by_hand(ordered.get("options"))
+            seat = take_seat(order, fitted, folder=folder, announce=announce, show=show, trust=trust)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress, line=line, between=between)
         system = seat.system
         order = flown.order
@@ -316,6 +323,7 @@ def take_seat(
     folder: Path | None = None,
     announce: Callable[[str], None] | None = None,
     show: Callable[[str], None] | None = None,
+    trust: Trust = NO_TRUST,
 ) -> Seat:
     """The control system of an order, ready to be started."""
     kind = kind_of(order.control)
@@ -335,6 +343,7 @@ def take_seat(
         cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
         wind_from_deg=order.weather.from_deg if order.weather.speed_mps > CALM_MPS else None,
         seed=order.seed,
+        trust=trust,
         navigator=mission.params if mission is not None else None,
     )
     return kind.seat(task)

@@ -368,14 +368,6 @@ def make_order(
     A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
     it was planned from, unless a `place` is given.
     """
-    if options and isinstance(options.get("folder"), str):
-        from ironbird.host.process import trust
-
-        trust(str(options["folder"]))  # named by hand, not by a file
-    if options and isinstance(options.get("front"), str):
-        from ironbird.systems.commanded.front import allow_front
-
-        allow_front(str(options["front"]))
     if mission is None and is_plan(script):
         flown, name = None, script_name
         place = planned_place(script, load_spec(vehicle).home) if place is None else place

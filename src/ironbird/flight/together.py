@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ironbird.errors import IronbirdError, LinkError, OrderError
+from ironbird.files.trust import Trust
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
@@ -29,6 +30,7 @@ def fly_together(
     *,
     announce: Callable[[str], None] | None = None,
     patience_s: float = 120.0,
+    trust: Trust | None = None,
 ) -> list[Flight]:
     """Fly orders in real time on one clock; Ctrl-C ends all of them with their results.
 
@@ -46,7 +48,7 @@ def fly_together(
 
     def work(number: int, order: Order, folder: Path | None) -> None:
         try:
-            found[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line)
+            found[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust)
         except BaseException as error:
             failed[number] = error
             line.give_up()

@@ -37,7 +37,6 @@ PASSED = (
     "ASAN_OPTIONS", "UBSAN_OPTIONS",
 )  # fmt: skip
 PASS_VARIABLE = "IRONBIRD_PASS"
-TRUSTED_VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started
 GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
 REST_S = 60.0  # wall time in which a program in virtual time comes to a rest
 MOST_PATH = 107  # characters of the path of a local socket
@@ -60,22 +59,6 @@ def passed_on() -> dict[str, str]:
         for name, value in os.environ.items()
         if name in PASSED or name in more or name.startswith(("IRONBIRD_", "LC_"))
     }
-
-
-def trust(folder: str | Path) -> None:
-    """Say that programs of a folder may be started although only a file names it; holds for worker processes too."""
-    known = os.environ.get(TRUSTED_VARIABLE, "")
-    os.environ[TRUSTED_VARIABLE] = os.pathsep.join(filter(None, (known, str(Path(folder).expanduser().resolve()))))
-
-
-def check_trusted(folder: str, variable: str) -> None:
-    """`LinkError` if only a case, an order or a store says that programs are in a folder: those are data."""
-    named = [os.environ.get(variable, ""), *os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)]
-    if Path(folder).expanduser().resolve() not in {Path(place).expanduser().resolve() for place in named if place}:
-        raise LinkError(
-            f"a program in '{folder}' is named by a file alone, and files of others may name any: if you trust it, set "
-            f"{variable}={folder}"
-        )
 
 
 def is_program(path: Path) -> bool:

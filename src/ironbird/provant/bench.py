@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import LinkError
+from ironbird.files.trust import Trust
 from ironbird.flight.flight import Flight, fly, take_seat
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import fit
@@ -154,7 +155,7 @@ def run_bench(
     said: dict[str, Any] = {"mission": mission, "until_s": until_s, "seed": seed, "log_s": CONTROL_SAMPLE_S}
     order = make_order(vehicle, control="firmware", options=dict(options or {}), faults=list(faults), **said)
     fitted = fit(order)
-    system = take_seat(order, fitted).system
+    system = take_seat(order, fitted, trust=Trust.by_hand(options)).system
     if not isinstance(system, FirmwareSystem):
         raise LinkError(f"control 'firmware' gave a {type(system).__name__}")
     board = fly(order, control=system)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.autopilot_log import AutopilotLog
 from ironbird.protocols.geodesy import Place
@@ -236,6 +237,7 @@ class Task:
     cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
     wind_from_deg: float | None = None  # as who plans the mission knows it; None: it is calm
     seed: int = 0
+    trust: Trust = NO_TRUST  # programs and front ends that the user named by hand
     navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of Ironbird's navigator with so many places
 
 

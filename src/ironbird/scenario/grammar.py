@@ -241,13 +241,12 @@ def _members(
         weather=wind,
         faults=[fault for fault in faults if fault not in across],
         requirements=entry.require,
+        options=entry.options,
         sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
         until_s=table.until_s,
         log_s=table.log_s,
         world=world,
     )
-    # Options go past `make_order`, which trusts programs that are named by hand: these are named by a file
-    base = replace(base, options=dict(entry.options))
     found = []
     for number, name in enumerate(names_of(entry)):
         row, column = divmod(number, columns)

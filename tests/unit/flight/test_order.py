@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ import pytest
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.suite import load_suite
-from ironbird.errors import OrderError, RunError, UnknownNameError
+from ironbird.errors import LinkError, OrderError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Order, Requirement, Weather, load_order, make_order, parse_order
+from ironbird.host import process
 from ironbird.runtime.tuning import Tuning
+from ironbird.systems.commanded import front
 from ironbird.vehicles.load import CATALOG
 from ironbird.vehicles.spec import Home
 
@@ -301,3 +305,15 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
 def test_times_are_finite_and_greater_than_zero(key: str, value: float) -> None:
     with pytest.raises(OrderError, match=rf"{key} = {value}: give a time (greater than 0|from 0\.001 s)"):
         make_order("quad_f450", control="truth", mission="hover", **{key: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{"folder": "/some/where"}, {"front": "mavlink"}])
+def test_making_an_order_trusts_nothing_and_changes_nothing(options: dict[str, str]) -> None:
+    before = dict(os.environ), vars(front).copy(), vars(process).copy()
+
+    order = make_order("quad_f450", control="px4" if "folder" in options else "commanded", options=options)
+
+    assert (dict(os.environ), vars(front), vars(process)) == before
+    assert order.options == options
+    with pytest.raises(LinkError, match="is named by a file alone"):  # an order alone is data, whoever made it
+        fly(order)

@@ -27,9 +27,9 @@ from ironbird.boards.firmware.upset_line import add_upset_lines
 from ironbird.boards.firmware.upsets import Upsets
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Source, Wire
-from ironbird.host.process import check_trusted
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
@@ -219,10 +219,10 @@ def mortal(board: Board) -> list[str]:
     return sorted(buses | {f"tim{timer}" for timer, _ in autopilot.outputs} | {"adc1", "dma1", "dma2", "iwdg", "rcc"})
 
 
-def find_image(where: str = "") -> Path:
+def find_image(where: str = "", trust: Trust = NO_TRUST) -> Path:
     """The image to fly: the option, if the variable names it too, or the variable."""
     if where:
-        check_trusted(where, VARIABLE)
+        trust.check_folder(where, VARIABLE)
     path = where or os.environ.get(VARIABLE, "")
     if not path or not Path(path).expanduser().is_file():
         raise LinkError(
@@ -282,7 +282,7 @@ class AutopilotImageKind(Kind):
         options = _chosen(task.options)
         board = load_mcu_board(options.board)
         autopilot = autopilot_of(board)
-        image = read_image(find_image(options.image))
+        image = read_image(find_image(options.image, task.trust))
         spec = task.vehicle.spec
         assert isinstance(spec, MulticopterSpec)
         params: Mapping[str, float | None] = {

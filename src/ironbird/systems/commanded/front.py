@@ -9,14 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 from ironbird.errors import LinkError
 from ironbird.files.registry import Registry
+from ironbird.files.trust import Trust
 from ironbird.rig.commander.commander import Commander
 
-_by_hand = {"mission", "avoid"}  # front ends that may be opened: the others listen, open devices, keep files
-
-
-def allow_front(name: str) -> None:
-    """State that the user, not a file, has named a front end: this process may open it."""
-    _by_hand.add(name)
 
 
 class FrontOptions(BaseModel):
@@ -50,20 +45,15 @@ class FrontEnd(Protocol):
         """Let go of everything. May be called twice."""
 
 
-def front_names() -> list[str]:
-    """All front ends that an order may name."""
-    return [*FRONTS]
-
-
 def needs_no_client(name: str) -> bool:
     """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
     return name in ("mission", "avoid")
 
 
-def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:
-    """A front end by name, not opened yet."""
+def make_front(name: str, options: Mapping[str, Any], trust: Trust) -> FrontEnd:
+    """A front end by name, not opened yet; one that listens, opens devices or keeps files must be named by hand."""
     maker = front_type(name)
-    if name not in _by_hand:
+    if not needs_no_client(name) and name not in trust.fronts:
         raise LinkError(
             f"front end '{name}' is named by a file alone; it would open ports or devices: use 'ironbird serve --front "
             f"{name}', or record a flight under it, whose order repeats without it"

@@ -171,7 +171,7 @@ class CommandedKind(Kind):
         truth = options.state == "truth"
         if task.script:
             return Seat(CommandedSystem(script=task.script, sees_truth=truth))
-        front = make_front(options.front, options.model_dump())
+        front = make_front(options.front, options.model_dump(), task.trust)
         system = CommandedSystem(front, sees_truth=truth, announce=task.announce)
         return Seat(system)
 

@@ -35,7 +35,7 @@ from pydantic import Field
 
 from ironbird.errors import LinkError
 from ironbird.files.xml_tree import read_xml
-from ironbird.host.process import AutopilotProcess, check_trusted, passed_on
+from ironbird.host.process import AutopilotProcess, passed_on
 from ironbird.model.diagram import block_of
 from ironbird.rig.reference_autopilot import CARRIED
 from ironbird.rig.rig import Rig
@@ -312,7 +312,7 @@ class FmuKind(Kind):
         assert isinstance(task.options, FmuOptions)
         path = path_of(task.options)
         if task.options.folder is not None:
-            check_trusted(task.options.folder, VARIABLE)
+            task.trust.check_folder(task.options.folder, VARIABLE)
         reference = load_vehicle(task.vehicle.path, control="reference")
         return Seat(FmuSystem(path, task.options, cut_vehicle(reference.diagram)[2]))
 
@@ -349,7 +349,7 @@ class FmuPlantKind(FmuKind):
         assert isinstance(task.options, FmuOptions)
         path = path_of(task.options)
         if task.options.folder is not None:
-            check_trusted(task.options.folder, VARIABLE)
+            task.trust.check_folder(task.options.folder, VARIABLE)
         inside = set(plant_blocks(task.vehicle.diagram))
         for injection in task.injections:
             for target in injection.targets:

@@ -431,10 +431,9 @@ def test_tilt_rotor_goes_where_it_is_told() -> None:
     assert flown("tiltrotor_provant", plan).verdict == "pass"
 
 
-def test_a_front_end_that_only_a_file_names_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_front_end_that_only_a_file_names_is_not_opened() -> None:
     """An order or a case of somebody else must not open ports, devices or files here."""
-    monkeypatch.setattr(front, "_by_hand", {"mission"})
+    by_hand = make_order("quad_f450", control="commanded", options={"front": "mavlink"})
     with pytest.raises(LinkError, match="front end 'mavlink' is named by a file alone"):
-        front.make_front("mavlink", {})
-    make_order("quad_f450", control="commanded", options={"front": "mavlink"})
-    front.make_front("mavlink", CommandedOptions().model_dump()).close()
+        ib.fly(parse_order(by_hand.text()))
+    front.make_front("mavlink", CommandedOptions().model_dump(), ib.Trust.by_hand(by_hand.options)).close()

@@ -14,6 +14,7 @@ from ironbird.autopilots.kind import AutopilotKind, AutopilotOptions, read_param
 from ironbird.autopilots.px4.airframes import airframe_of
 from ironbird.autopilots.px4.process import PILOT_PORT, Px4Process, free_instance
 from ironbird.errors import LinkError
+from ironbird.files.trust import Trust
 from ironbird.flight.flight import fly
 from ironbird.flight.order import make_order, parse_order
 from ironbird.ground.pilot import Pilot
@@ -105,12 +106,10 @@ def test_a_missing_log_is_told_with_what_was_left() -> None:
 
 def test_a_program_that_only_a_file_names_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A case, an order or a store of somebody else may name any folder."""
-    monkeypatch.setenv("IRONBIRD_TRUSTED", "")
+    monkeypatch.delenv("IRONBIRD_TRUSTED", raising=False)
     monkeypatch.delenv("IRONBIRD_PX4", raising=False)
     evil = tmp_path / "evil"
-    by_hand = make_order("quad_f450", control="px4", options={"folder": str(evil)})
-    monkeypatch.setenv("IRONBIRD_TRUSTED", "")  # another day, another person
-    order = parse_order(by_hand.text())
+    order = parse_order(make_order("quad_f450", control="px4", options={"folder": str(evil)}).text())
     assert order.options == {"folder": str(evil)}
 
     with pytest.raises(LinkError, match=f"is named by a file alone.*set IRONBIRD_PX4={evil}"):
@@ -127,8 +126,10 @@ def test_a_folder_that_the_user_names_is_trusted(
     task = Task(QUAD, ITEMS, AutopilotOptions(folder=str(tmp_path)), until_s=60.0)
     with pytest.raises(LinkError, match="is named by a file alone"):
         kind.seat(task)
-    make_order("quad_f450", control="px4", options={"folder": str(tmp_path / "x" / "..")})
-    kind.seat(task).close()
+    by_hand = Trust.by_hand({"folder": str(tmp_path / "x" / "..")})
+    kind.seat(replace(task, trust=by_hand)).close()
+    with pytest.raises(LinkError, match="is named by a file alone"):  # the trust was that task's
+        kind.seat(task)
 
 
 def test_parameters_of_ones_own_come_on_top_of_the_vehicles(tmp_path: Path) -> None:
