@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from ironbird.blocks.controllers.mission_table import MODES, SCRIPT
 from ironbird.errors import PlausibilityWarning
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.order import Order, make_order
 from ironbird.flight.prepare import fit
 from ironbird.model.signal import Number
@@ -122,8 +123,9 @@ def _count(given: list[Order]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # by default the attitude failsafe never acts
-        flights = fly_lanes(given, fit(given[0]).model, also=(), threads=1)
-    for judged in flights.judged:
+        model = fit(given[0]).model
+        flights = judge(fly_lanes(given, model, also=(), threads=1), model)
+    for judged in flights:
         modes = [MODES[int(mode)] for _, mode in judged.modes]
         found.update(set(itertools.pairwise(modes)))
     return found

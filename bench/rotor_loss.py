@@ -18,6 +18,7 @@ import numpy as np
 
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import fit
 from ironbird.vehicles.load import vehicle_path
@@ -64,11 +65,12 @@ def fly(vehicle: str, *, spins: bool, rotor: int, seeds: Sequence[int]) -> list[
             for seed in seeds
         ]  # fmt: skip
         names = ("body.p_NB_N", "body.v_NB_N", "body.w_NB_B", "contact.load")
-        lanes = fly_lanes(orders, fit(orders[0]).model, also=names, threads=1)
-    found = []
-    for lane, judged in enumerate(lanes.judged):
-        time_s = lanes.log.time(lane)
-        place, velocity, rates, load = (lanes.log.lane(name, lane) for name in names)
+        model = fit(orders[0]).model
+        flown = fly_lanes(orders, model, also=names, threads=1)
+    found, log = [], flown[0].log
+    for lane, judged in enumerate(judge(flown, model)):
+        time_s = log.time(lane)
+        place, velocity, rates, load = (log.lane(name, lane) for name in names)
         touched = np.flatnonzero((load.ravel() > 0) & (time_s > LOST_S))
         last = int(touched[0]) - 1 if len(touched) else len(time_s) - 1
         late = velocity[(time_s > LOST_S + 3) & (np.arange(len(time_s)) <= last), 2]

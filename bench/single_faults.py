@@ -24,6 +24,7 @@ from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import fit, targets_in
 from ironbird.vehicles import places as at
@@ -84,11 +85,11 @@ def fly(orders: Sequence[Order], threads: int) -> list[Outcome]:
     """Fly orders of one vehicle in lanes and report the result of each."""
     model = fit(orders[0]).model
     truth, guess = "body.p_NB_N", at.ESTIMATOR("p_NB_N")
-    lanes = fly_lanes(orders, model, also=(truth, guess, at.NAVIGATOR("mode")), threads=threads)
-    found = []
-    for lane, (order, judged) in enumerate(zip(orders, lanes.judged, strict=True)):
-        path = lanes.log.lane(truth, lane)
-        error = lanes.log.lane(guess, lane) - path
+    flown = fly_lanes(orders, model, also=(truth, guess, at.NAVIGATOR("mode")), threads=threads)
+    found, log = [], flown[0].log
+    for lane, (order, judged) in enumerate(zip(orders, judge(flown, model), strict=True)):
+        path = log.lane(truth, lane)
+        error = log.lane(guess, lane) - path
         highest = float(np.max(-path[:, 2]))
         farthest = float(np.max(np.hypot(path[:, 0], path[:, 1])))
         beyond = max(highest - FENCE_HEIGHT_M, farthest - FENCE_RADIUS_M)

@@ -290,7 +290,7 @@ def test_public_names_are_these_and_load() -> None:
         "Fault", "Flight", "FlightCase", "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError",
         "Judged", "Judgement", "Kind", "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent",
         "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState", "Seat", "State", "Store", "Task", "Telemetry",
-        "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",
+        "Trust", "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",
         "connect", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission", "load_order", "load_suite",
         "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order", "rehearsal", "restore", "run",
         "run_campaign",

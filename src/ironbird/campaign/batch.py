@@ -23,7 +23,7 @@ from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, load_native_code, log_paths, not_flown
+from ironbird.flight.judge import PASS, judge, load_native_code, log_paths, not_flown
 from ironbird.flight.prepare import end_s, fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
 from ironbird.runtime.record import Log
@@ -130,8 +130,9 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
             own = [log_paths(case, model) for case in cases]
             signals, places = list(own), sorted(places, key=own.__getitem__)
             lanes = fly_lanes([cases[place] for place in places], model, threads=threads)
-            log, kernel_s = lanes.log, lanes.kernel_s
-            judged = [lane for _, lane in sorted(zip(places, lanes.judged, strict=True), key=operator.itemgetter(0))]
+            log, kernel_s = lanes[0].log, sum(lane.kernel_s for lane in lanes)
+            in_turn = sorted(zip(places, judge(lanes, model), strict=True), key=operator.itemgetter(0))
+            judged = [one for _, one in in_turn]
     except Exception as error:
         if len(cases) > 1:  # find out which ones cannot be flown; the others must not suffer
             parts = [fly_batch([case], policy, threads) for case in cases]

@@ -29,6 +29,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import CaseError
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.prepare import fit
 from ironbird.flight.systems import is_outside
 from ironbird.model.signal import Signal, entry_names
@@ -170,14 +171,14 @@ def _fly(cases: Sequence[FlightCase], threads: int | None) -> Iterable[Piece]:
         for part in (group[i : i + size] for i in range(0, len(group), size)):
             model = fit(part[0]).model
             lanes = fly_lanes(part, model, also=list(signals_of(model)), threads=threads)
-            if lanes.log.interrupted:
+            log = lanes[0].log
+            if log.interrupted:
                 raise KeyboardInterrupt
-            for lane, case in enumerate(part):
-                judged, witnesses = lanes.judged[lane], lanes.witnesses[lane]
-                active = _active(case, lanes.triggered_s[lane], lanes.log.time(lane))
+            for case, flown, judged in zip(part, lanes, judge(lanes, model), strict=True):
+                active = _active(case, flown.triggered_s, log.time(flown.lane))
                 label = family_of(case.faults[0].fault.id) if active.any() else HEALTHY
-                effective = all(witness.effective for witness in witnesses)
-                columns = _columns(lanes.log, lane, model)
+                effective = all(witness.effective for witness in flown.witnesses)
+                columns = _columns(log, flown.lane, model)
                 yield Piece(case, columns, active, label, judged.verdict, judged.sha256, effective)
 
 

@@ -19,12 +19,13 @@ import numpy as np
 from ironbird.compiler.compiled import LANES
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import STATISTICS_AFTER_S, flying
-from ironbird.flight.inside import Lanes, fly_lanes
-from ironbird.flight.judge import ERROR
+from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import ERROR, Judged, judge
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import fit
 from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
+from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_spec, vehicle_ids
 from ironbird.vehicles.spec import VehicleSpec
@@ -88,14 +89,14 @@ def fly_vehicle(vehicle: str, seeds: int = SEEDS) -> FleetRow:
     model.library(1 if seeds == 1 else LANES)  # compiling is not part of the time
     begin = time.perf_counter()
     lanes = fly_lanes([replace(order, seed=seed) for seed in range(seeds)], model, threads=os.cpu_count() or 1)
+    flights = judge(lanes, model)
     wall_s = time.perf_counter() - begin
-    if lanes.log.interrupted:
+    if lanes[0].log.interrupted:
         raise KeyboardInterrupt
-    return _row(load_spec(vehicle), order, lanes, wall_s)
+    return _row(load_spec(vehicle), order, lanes[0].log, flights, wall_s)
 
 
-def _row(spec: VehicleSpec, order: Order, lanes: Lanes, wall_s: float) -> FleetRow:
-    log, flights = lanes.log, lanes.judged
+def _row(spec: VehicleSpec, order: Order, log: Log, flights: list[Judged], wall_s: float) -> FleetRow:
     errors = [flying(log.time(lane), derived(log, "position_error", lane)) for lane in range(log.lanes)]
     values = np.concatenate(errors)
     others = [(seed, flight) for seed, flight in enumerate(flights) if not flight.outcome.startswith(COMPLETED)]

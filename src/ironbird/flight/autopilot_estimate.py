@@ -18,8 +18,8 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
-from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.prepare import OBJECT
+from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.model.signal import entry_names
 from ironbird.protocols.autopilot_log import RATIOS as RATIOS

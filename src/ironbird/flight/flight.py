@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,52 +17,37 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.flight.derived import derived
+from ironbird.flight.flown import Flown
 from ironbird.flight.given_plan import title_of_plan
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, Judged, outcome, survived
+from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
-from ironbird.flight.outside import fly_outside, reactions_of
+from ironbird.flight.outside import fly_outside
 from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle, has_link_faults
+from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.sights import sha256_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
-from ironbird.flight.witness import Witness
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.rig import Rig
-from ironbird.rig.system import AutopilotEvent, ControlSystem, Pilot, Seat, Task
-from ironbird.runtime.record import Log
-from ironbird.runtime.state import Stop
+from ironbird.rig.system import ControlSystem, Pilot, Seat, Task
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
-from ironbird.world.runner import Sample
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
 CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
-@dataclass
-class Flight:
-    """What was ordered, and the results."""
+@dataclass(kw_only=True)
+class Flight(Flown):
+    """A flight that was flown and judged, with its vehicle."""
 
-    order: Order
     vehicle: Vehicle
     model: CompiledModel
-    log: Log
     judged: Judged
-    stop: Stop | None
-    ended_s: float
     wall_s: float
-    witnesses: list[Witness] = field(default_factory=list)
-    triggered_s: list[float] = field(default_factory=list)  # when each trigger fired: 0 without one, infinite if never
-    twin: Log | None = None  # the same flight without any fault, if one was flown
-    autopilot_events: list[AutopilotEvent] = field(default_factory=list)  # of an external control system
-    link: dict[str, str] = field(default_factory=dict)  # figures of the link to it
-    measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
-    logs: list[Path] = field(default_factory=list)  # files that a control system outside left
-    records: bool = False  # the external control system has recorded all commands to it
-    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, as they arrived
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
     def __repr__(self) -> str:
@@ -117,7 +102,7 @@ class Flight:
             return title_of_plan(self.order)
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
-    def reactions(self) -> list[Any]:
+    def reactions(self) -> list[Reaction]:
         """What a control system outside did first after each fault."""
         return reactions_of(self.order.faults, self.witnesses, self.autopilot_events)
 
@@ -229,91 +214,71 @@ def fly(
     seat: Seat | None = None
     if isinstance(control, ControlSystem):
         seat, control = Seat(control, pilot), control.fills or f"{OBJECT}{control.name}"
-    if isinstance(what, Order):
-        order = what if control is None else replace(what, control=control)
-        readers: dict[str, Callable[[Any], Any]] = {"faults": read_faults, "requirements": read_requirements}
-        order = replace(order, **{key: readers.get(key, lambda given: given)(value) for key, value in ordered.items()})
-    elif isinstance(what, Vehicle):
-        home = what.spec.home
-        if ordered.get("place", home) != home:
-            raise OrderError(f"vehicle '{what.id}' was loaded with another home: load it with home=…")
-        if home != load_spec(what.path).home:
-            ordered["place"] = home
-        order = make_order(what.path, control=control or what.control, **ordered)
-    else:
-        order = make_order(what, control=control, **ordered)
-    if isinstance(what, Vehicle):
-        linked = has_link_faults(order)
-        sights = [str(table["name"]) for table in order.sight]
-        fitted = fit_vehicle(
-            what,
-            order.control,
-            order.options,
-            linked=linked,
-            world=order.world,
-            sights=sights,
-            integration=order.integration,
-        )
-    else:
-        fitted = fit(order)
+    order = _ordered(what, control, ordered)
+    fitted = _fitted(what, order)
     begin = time.perf_counter()
-    if between is not None and not is_outside(order.control):
-        raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")
-    if not is_outside(order.control):
-        lanes = fly_lanes([order], fitted.model, everything=True, speed=speed, live=live, progress=progress, line=line)
-        stop = lanes.log.stops[0]
-        flight = Flight(
-            order=replace(order, tunings=tuple(lanes.tunings)),
-            vehicle=fitted.vehicle,
-            model=fitted.model,
-            log=lanes.log,
-            judged=lanes.judged[0],
-            stop=stop,
-            ended_s=stop.time_s if stop else lanes.ended_s,
-            wall_s=time.perf_counter() - begin,
-            witnesses=lanes.witnesses[0],
-            triggered_s=lanes.triggered_s[0],
-            twin=lanes.twin,
-            samples=lanes.samples,
-        )
-    else:
+    if is_outside(order.control):
         if seat is None:
             kind = kind_of(order.control)
             speed = speed or kind.pace(read_options(kind, order.options))
             trust = trust or Trust.by_hand(ordered.get("options"))
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show, trust=trust)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress, line=line, between=between)
-        system = seat.system
-        order = flown.order
-        flight = Flight(
-            order=order,
-            vehicle=fitted.vehicle,
-            model=fitted.model,
-            log=flown.log,
-            judged=flown.judged,
-            stop=flown.stop,
-            ended_s=flown.ended_s,
-            wall_s=time.perf_counter() - begin,
-            witnesses=flown.witnesses,
-            triggered_s=flown.triggered_s,
-            autopilot_events=flown.autopilot_events,
-            records=flown.records,
-            samples=flown.samples,
-            link=system.figures(),
-            measured=system.measured(),
-            logs=list(system.process.logs) if system.process else [],
+    elif between is not None:
+        raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")
+    else:
+        [flown] = fly_lanes(
+            [order], fitted.model, everything=True, speed=speed, live=live, progress=progress, line=line
         )
-    flight.of_object = isinstance(what, Vehicle)
+    [judged] = judge([flown], fitted.model)
+    flight = Flight(
+        **vars(flown),
+        vehicle=fitted.vehicle,
+        model=fitted.model,
+        judged=judged,
+        wall_s=time.perf_counter() - begin,
+        of_object=isinstance(what, Vehicle),
+    )
     flight.log.meta = {
         "ironbird.vehicle": flight.vehicle.id,
-        "ironbird.seed": str(order.seed),
-        "ironbird.model": fitted.model.model_hash,
-        "ironbird.control": order.control,
-        "ironbird.faults": "; ".join(injection.text() for injection in order.faults),
+        "ironbird.seed": str(flight.order.seed),
+        "ironbird.model": flight.model.model_hash,
+        "ironbird.control": flight.order.control,
+        "ironbird.faults": "; ".join(injection.text() for injection in flight.order.faults),
         "ironbird.witnesses": json.dumps([witness.record() for witness in flight.witnesses]),
         "ironbird.order": flight.order.text(),
     }
     return flight
+
+
+def _ordered(what: Order | Vehicle | str | Path, control: str | None, ordered: dict[str, Any]) -> Order:
+    """The order of a flight: the one given, with some of it changed, or one for a vehicle."""
+    if isinstance(what, Order):
+        order = what if control is None else replace(what, control=control)
+        readers: dict[str, Callable[[Any], Any]] = {"faults": read_faults, "requirements": read_requirements}
+        return replace(order, **{key: readers.get(key, lambda given: given)(value) for key, value in ordered.items()})
+    if not isinstance(what, Vehicle):
+        return make_order(what, control=control, **ordered)
+    home = what.spec.home
+    if ordered.get("place", home) != home:
+        raise OrderError(f"vehicle '{what.id}' was loaded with another home: load it with home=…")
+    place = {"place": home} if home != load_spec(what.path).home else {}
+    return make_order(what.path, control=control or what.control, **{**ordered, **place})
+
+
+def _fitted(what: Order | Vehicle | str | Path, order: Order) -> Fitted:
+    """The vehicle of an order with its model: that of its file, or the object that was given."""
+    if not isinstance(what, Vehicle):
+        return fit(order)
+    return fit_vehicle(
+        what,
+        order.control,
+        order.options,
+        linked=has_link_faults(order),
+        world=order.world,
+        sights=[str(table["name"]) for table in order.sight],
+        integration=order.integration,
+    )
 
 
 def take_seat(

@@ -6,43 +6,26 @@ A flight's result depends on its order alone: not on its lane, the other lanes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
-from ironbird.flight.judge import Flown, Judged, judge, log_paths
+from ironbird.flight.flown import Flown
+from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins, in_turn
-from ironbird.flight.witness import Witness
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS, run, run_each
-from ironbird.runtime.tuning import Tuning
-from ironbird.world.runner import Sample
 
 if TYPE_CHECKING:
     from ironbird.flight.live import LiveControl
-
-
-@dataclass
-class Lanes:
-    """The results of flights side by side; lane i flew the i-th order."""
-
-    log: Log
-    judged: list[Judged]
-    witnesses: list[list[Witness]]
-    triggered_s: list[list[float]]
-    twin: Log | None  # of lane 0 without any fault, if it was asked for
-    tunings: list[Tuning]  # ordered, and made while it flew
-    ended_s: float
-    kernel_s: float  # processor time in native code
-    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, of a flight that keeps them
 
 
 def fly_lanes(
@@ -56,8 +39,8 @@ def fly_lanes(
     live: LiveControl | None = None,
     progress: Callable[[float], None] | None = None,
     line: StartLine | None = None,
-) -> Lanes:
-    """Fly orders of one vehicle that end at the same time and log at the same rate, and judge them.
+) -> list[Flown]:
+    """Fly orders of one vehicle that end at the same time and log at the same rate; lane i flies the i-th order.
 
     With `everything` all signals are logged and the first flight's healthy twin flies to the end; else only what the
     verdict needs, and the signals in `also`. With `speed` the run keeps to the wall clock, and `live` takes new
@@ -69,79 +52,108 @@ def fly_lanes(
         raise OrderError("flights side by side need one end and one distance between rows")
     if len(orders) > 1 and (live or any(order.tunings for order in orders)):
         raise OrderError("a flight whose parameters change on the way flies alone")
-    state = prepare(model, orders)
-    around = surroundings_of(orders, model)
-    piece_ticks = CHUNK_TICKS if around is None else LOOK_TICKS
-    if around is not None:
-        around.begin(state, f"vehicle '{first.vehicle}'")
-    sights, far = give_sight(state, orders, keep=everything), far_field_of(orders, model)
-    twins = Twins(state, orders, healthy=everything)
-    tunings = list(first.tunings)
-    next_watch = 0
-
-    def look(running: RunState) -> None:
-        far.look(running)
-        if around is not None:
-            around.look(running)
-
-    def between(running: RunState) -> None:
-        if line is not None and line.over:
-            raise KeyboardInterrupt
-        if live is not None:
-            tunings.extend(live.poll(running))
-        look(running)
-        nonlocal next_watch
-        if running.tick + piece_ticks > next_watch:  # the next piece would go beyond what the twins have seen
-            twins.watch(running)
-            next_watch = running.tick + CHUNK_TICKS
-
+    lanes = _Lanes(orders, model, everything=everything, live=live, line=line)
     judged_paths = [path for order in orders for path in log_paths(order, model)]
-    paths = None if everything else paths_to_log([*judged_paths, *also], model)
     log = run(
-        state,
+        lanes.state,
         until_s,
-        log=paths,
+        log=None if everything else paths_to_log([*judged_paths, *also], model),
         log_s=first.log_s,
         threads=threads,
         progress=progress,
         tunings=first.tunings,
         pace=Pace(speed, line.wait if line is not None else None) if speed else None,
-        poll=between,
-        piece_ticks=piece_ticks,
+        poll=lanes.between,
+        piece_ticks=lanes.piece_ticks,
     )
+    return lanes.flown(log, until_s)
 
-    def tuned(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+
+class _Lanes:
+    """Flights side by side: what is looked at between two pieces of the run, and what they leave."""
+
+    def __init__(
+        self,
+        orders: Sequence[Order],
+        model: CompiledModel,
+        *,
+        everything: bool,
+        live: LiveControl | None,
+        line: StartLine | None,
+    ) -> None:
+        self.orders, self.live, self.line = orders, live, line
+        self.state = prepare(model, orders)
+        self.around = surroundings_of(orders, model)
+        self.piece_ticks = CHUNK_TICKS if self.around is None else LOOK_TICKS
+        if self.around is not None:
+            self.around.begin(self.state, f"vehicle '{orders[0].vehicle}'")
+        self.sights, self.far = give_sight(self.state, orders, keep=everything), far_field_of(orders, model)
+        self.twins = Twins(self.state, orders, healthy=everything)
+        self.tunings = list(orders[0].tunings)  # ordered, and made while it flies
+        self._next_watch = 0
+
+    def look(self, running: RunState) -> None:
+        """Look up what is far and near of the vehicles, or of their twins."""
+        self.far.look(running)
+        if self.around is not None:
+            self.around.look(running)
+
+    def between(self, running: RunState) -> None:
+        """What is done between two pieces of the flights themselves."""
+        if self.line is not None and self.line.over:
+            raise KeyboardInterrupt
+        if self.live is not None:
+            self.tunings.extend(self.live.poll(running))
+        self.look(running)
+        if running.tick + self.piece_ticks > self._next_watch:  # the next piece goes beyond what the twins have seen
+            self.twins.watch(running)
+            self._next_watch = running.tick + CHUNK_TICKS
+
+    def _tuned(self, twin: RunState, end_s: float, wanted: list[str] | None) -> Log:
+        """Fly a twin with the parameter changes of its flight."""
         return run(
             twin,
-            twin_end_s,
+            end_s,
             log=wanted,
-            log_s=first.log_s,
+            log_s=self.orders[0].log_s,
             threads=1,
-            tunings=tunings,
-            poll=look,
-            piece_ticks=piece_ticks,
+            tunings=self.tunings,
+            poll=self.look,
+            piece_ticks=self.piece_ticks,
         )
 
-    def advance(groups: Sequence[RunState], ends_s: Sequence[float], wanted: list[str] | None) -> list[Log]:
-        if tunings:
-            flown = in_turn(tuned)(groups, ends_s, wanted)
-        else:
-            flown = run_each(groups, ends_s, log=wanted, log_s=first.log_s, poll=look, piece_ticks=piece_ticks)
-        log.interrupted |= any(twin.interrupted for twin in flown)  # without its twin a flight shows nothing
-        return flown
+    def flown(self, log: Log, until_s: float) -> list[Flown]:
+        """The flights after their end; their twins are flown here."""
 
-    ended_s = state.time_s
-    witnesses = twins.observe(state, log, max(ended_s, state.model.step_s) if log.interrupted else until_s, advance)
-    if sights is not None:
-        witnesses = [[sights.witness(w, lane) for w in own] for lane, own in enumerate(witnesses)]
-    triggered_s = twins.triggers_s(state)
-    flown = [
-        Flown(witnesses=w, triggered_s=t, ended_s=ended_s if log.interrupted else until_s)
-        for w, t in zip(witnesses, triggered_s, strict=True)
-    ]
-    orders = [replace(first, tunings=tuple(tunings)), *orders[1:]]
-    judged = judge(orders, flown, log, model)
-    return Lanes(
-        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s,
-        sights.kept[0] if sights is not None else [],
-    )  # fmt: skip
+        def advance(groups: Sequence[RunState], ends_s: Sequence[float], wanted: list[str] | None) -> list[Log]:
+            if self.tunings:
+                flown = in_turn(self._tuned)(groups, ends_s, wanted)
+            else:
+                log_s, piece = self.orders[0].log_s, self.piece_ticks
+                flown = run_each(groups, ends_s, log=wanted, log_s=log_s, poll=self.look, piece_ticks=piece)
+            log.interrupted |= any(twin.interrupted for twin in flown)  # without its twin a flight shows nothing
+            return flown
+
+        state, twins, sights = self.state, self.twins, self.sights
+        ended_s = state.time_s
+        witnesses = twins.observe(state, log, max(ended_s, state.model.step_s) if log.interrupted else until_s, advance)
+        if sights is not None:
+            witnesses = [[sights.witness(w, lane) for w in own] for lane, own in enumerate(witnesses)]
+        flown = [
+            Flown(
+                order=order,
+                log=log,
+                lane=lane,
+                run_ended_s=ended_s if log.interrupted else until_s,
+                witnesses=own,
+                triggered_s=fired_s,
+                kernel_s=(state.kernel_s + twins.kernel_s) / len(self.orders),
+            )
+            for lane, (order, own, fired_s) in enumerate(
+                zip(self.orders, witnesses, twins.triggers_s(state), strict=True)
+            )
+        ]
+        flown[0].order = replace(self.orders[0], tunings=tuple(self.tunings))
+        flown[0].twin = twins.whole_twin(log)
+        flown[0].samples = sights.kept[0] if sights is not None else []
+        return flown

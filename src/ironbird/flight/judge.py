@@ -19,9 +19,10 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.formula import Formula, parse_formula
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
+from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
-from ironbird.flight.witness import Witness
+from ironbird.flight.reactions import reactions_of
 from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
 from ironbird.requirements.explain import explain
 from ironbird.requirements.lane_margins import margins_library
@@ -95,17 +96,6 @@ class Judged:
             name: value if type(value) is str or name in _FINITE else _finite(value)
             for name, value in vars(self).items()
         }
-
-
-@dataclass(frozen=True)
-class Flown:
-    """What a judge knows of one flight, besides its log."""
-
-    witnesses: Sequence[Witness] = ()
-    triggered_s: Sequence[float] = ()  # when each fault's trigger fired: 0 without one, infinite if it did not
-    ended_s: float = 0.0  # if nothing stopped the vehicle
-    rig_failure: str = ""  # why nothing can be concluded
-    reactions: Sequence[str] = ()
 
 
 def not_flown(order: Order, why: str) -> Judged:
@@ -183,30 +173,26 @@ def load_native_code() -> None:
         load()
 
 
-def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
-    """Judge the flights of a log, one order in each lane; a few lanes at a time, whose columns fit the cache."""
+def judge(flown: Sequence[Flown], model: CompiledModel) -> list[Judged]:
+    """Judge all flights of one log, lane by lane; a few lanes at a time, whose columns fit the cache."""
+    log = flown[0].log
     width, shared = log.data.shape[3], dict[object, Any]()
     size = max(1, GROUP_VALUES // max(1, len(log.time_s)) // width) * width
     return [
         judged
-        for first in range(0, len(orders), size)
+        for first in range(0, len(flown), size)
         for judged in _judge_part(
-            orders[first : first + size],
             flown[first : first + size],
-            log.part(first, min(first + size, len(orders))),
+            log.part(first, min(first + size, len(flown))),
             model,
             shared,
         )
     ]
 
 
-def _judge_part(
-    orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel, shared: dict[object, Any]
-) -> list[Judged]:
-    starts = [
-        min((i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)), default=math.inf)
-        for order, told in zip(orders, flown, strict=True)
-    ]
+def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: dict[object, Any]) -> list[Judged]:
+    orders = [told.order for told in flown]
+    starts = [min(_begins_s(told), default=math.inf) for told in flown]
     required = [requirements_of(order) for order in orders]
     texts = dict.fromkeys(requirement.formula for requirements in required for requirement in requirements)
     formulas = {text: _formula(text, model) for text in texts}
@@ -215,10 +201,7 @@ def _judge_part(
     names += [name for c in channels for name in (c.value, c.command) if name]
     names += [*VELOCITIES, "crashed", "fault_active"]
     if not len(log.time_s):  # ended before the first row
-        return [
-            not_flown(order, told.rig_failure or "it ended before its first row was logged")
-            for order, told in zip(orders, flown, strict=True)
-        ]
+        return [not_flown(told.order, told.rig_failure or "it ended before its first row was logged") for told in flown]
     # First what reads all of it in order: the rest then finds it in the cache
     hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
     trace = make_trace(log, dict.fromkeys(names), starts)
@@ -253,9 +236,7 @@ def _judge_part(
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
         digest = order.digest(shared)
-        results.append(
-            _judged(order, told, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model)
-        )
+        results.append(_judged(told, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model))
     return results
 
 
@@ -282,8 +263,12 @@ def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
     return found
 
 
+def _begins_s(told: Flown) -> list[float]:
+    """When each fault of a flight began to act; infinite if its trigger did not fire."""
+    return [i.start_s + fired_s for i, fired_s in zip(told.order.faults, told.triggered_s, strict=True)]
+
+
 def _judged(
-    order: Order,
     told: Flown,
     log: Log,
     lane: int,
@@ -296,19 +281,16 @@ def _judged(
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
-    crashed = not survived(stop)
-    ended_s = stop.time_s if stop is not None else told.ended_s
-    ending = outcome(stop, ended_s, log.interrupted)
+    ending = outcome(stop, told.ended_s, log.interrupted)
     verdict, sentence = _verdict(stop, ending, judgements, told, log.interrupted)
-    begins_s = [i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)]
     return Judged(
         digest=digest,
         verdict=verdict,
         sentence=sentence,
         outcome=ending,
-        crashed=crashed,
-        ended_s=ended_s,
-        impact_mps=_impact_mps(order, log, lane),
+        crashed=not survived(stop),
+        ended_s=told.ended_s,
+        impact_mps=_impact_mps(told.order, log, lane),
         margin=min((j.margin for j in judgements), default=math.inf),
         score=score,
         level=level,
@@ -317,8 +299,8 @@ def _judged(
         judgements=judgements,
         witnesses=[witness.record() for witness in told.witnesses],
         modes=modes,
-        fault_modes=[_mode_at(log, lane, begin_s) for begin_s in begins_s],
-        reactions=list(told.reactions),
+        fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(told)],
+        reactions=[r.sentence() for r in reactions_of(told.order.faults, told.witnesses, told.autopilot_events)],
     )
 
 

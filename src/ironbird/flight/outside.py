@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection
 from ironbird.flight.far_field import FarField
-from ironbird.flight.judge import Flown, Judged, judge
+from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import (
     Fitted,
@@ -33,78 +33,17 @@ from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.rig.link_faults import FlownLinks, is_link
 from ironbird.rig.rig import Rig, attach
-from ironbird.rig.system import AutopilotEvent, ControlSystem, Seat
+from ironbird.rig.system import ControlSystem, Seat
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
-from ironbird.runtime.state import RunState, Stop
+from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
-from ironbird.world.runner import Sample
 
-# Kinds of autopilot_events that answer a fault; the last ones are in the control system's own log
-REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 LOOK_S = 0.01  # between two looks at a loop that keeps time by itself
-
-
-@dataclass(frozen=True)
-class Reaction:
-    """What the control system did first after a fault began."""
-
-    injection: Injection
-    begin_s: float
-    event: AutopilotEvent
-
-    @property
-    def after_s(self) -> float:
-        """Reaction time in simulation time."""
-        return self.event.time_s - self.begin_s
-
-    def sentence(self) -> str:
-        """What it did, and how long after which fault."""
-        said = self.event
-        return f"{said.kind}: {said.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
-
-
-def reactions_of(
-    faults: Sequence[Injection],
-    witnesses: Sequence[Witness],
-    autopilot_events: Sequence[AutopilotEvent],
-) -> list[Reaction]:
-    """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
-
-    Nothing answers a fault that never acted. It came after the fault; that it came because of the fault is for a
-    flight without the fault to decide (`flight/cause.py`).
-    """
-    found = []
-    for injection, witness in zip(faults, witnesses, strict=True):
-        if not witness.effective:
-            continue
-        begin = witness.first_s
-        seen: set[str] = set()
-        for event in autopilot_events:
-            if event.time_s >= begin and event.kind in REACTIONS and event.kind not in seen:
-                seen.add(event.kind)
-                found.append(Reaction(injection, begin, event))
-    return found
-
-
-@dataclass
-class FlownOutside:
-    """The results of a flight under an external control system."""
-
-    log: Log
-    stop: Stop | None
-    ended_s: float
-    judged: Judged
-    witnesses: list[Witness]
-    triggered_s: list[float]
-    autopilot_events: list[AutopilotEvent] = field(default_factory=list)
-    order: Order = field(kw_only=True)  # with all that came on the way
-    records: bool = False  # whether that order repeats it: all commands to the control system are recorded
-    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took
 
 
 def fly_outside(
@@ -116,7 +55,7 @@ def fly_outside(
     progress: Callable[[float], None] | None = None,
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
-) -> FlownOutside:
+) -> Flown:
     """Fly an order; `LinkError` if the control system never takes part, with nothing left behind.
 
     A link that fails later ends the flight, whose log is kept; its verdict is error.
@@ -126,166 +65,226 @@ def fly_outside(
     (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside
     a loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
     """
-    model, system, pilot = fitted.model, seat.system, seat.pilot
-    exchanges, next_watch = 0, CHUNK_TICKS
-    interrupted = False
-    loop: PacedLoop | None = None
     try:  # the seat is taken: it is given back whatever comes
-        until_s = end_s(order, model)
-        state = prepare(model, [order])
-        around = surroundings_of([order], model)
-        if around is not None:
-            around.begin(state, f"vehicle '{order.vehicle}'")
-        sights, far = give_sight(state, [order], keep=True), far_field_of([order], model)
-        twins = Twins(state, [order], apart=True)
-        rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
-        rig.sight = sights.feeds[0] if sights is not None else None
+        flight = _Exchanged(order, fitted, seat, line)
+        flight.fly(speed, progress, between)
+    finally:
+        seat.close()
+    return flight.flown()
+
+
+class _Exchanged:
+    """A flight under a control system outside: made ready, flown, put together as a result."""
+
+    def __init__(self, order: Order, fitted: Fitted, seat: Seat, line: StartLine | None) -> None:
+        self.order, self.model, self.line = order, fitted.model, line
+        self.system, self.pilot = seat.system, seat.pilot
+        self.until_s = end_s(order, self.model)
+        self.state = prepare(self.model, [order])
+        self.around = surroundings_of([order], self.model)
+        if self.around is not None:
+            self.around.begin(self.state, f"vehicle '{order.vehicle}'")
+        self.sights, self.far = give_sight(self.state, [order], keep=True), far_field_of([order], self.model)
+        self.twins = Twins(self.state, [order], apart=True)
+        self.rig = rig = attach(
+            fitted.vehicle, self.state, until_s=self.until_s, log=list(self.model.signals()), log_s=order.log_s
+        )
+        rig.sight = self.sights.feeds[0] if self.sights is not None else None
         if has_link_faults(order):
             rig.disturb_links(order.faults, order.seed)
-        links = rig.links
-        faults: list[Injection] = []  # that came on the way
+        self.links = rig.links
+        rig.injector, rig.ender = self._inject, self._end
+        self.faults: list[Injection] = []  # that came on the way
+        self.loop: PacedLoop | None = None  # in native code; None: stepped here
+        self.exchanges, self.commands = 0, np.empty((0, 0))
+        self.interrupted = False
 
-        def injected(injection: Injection) -> None:
-            if injection.when:
-                raise FaultError(f"{injection.text()}: a fault with a trigger is ordered before the flight")
-            if is_link(injection):
-                raise FaultError(f"{injection.text()}: a fault of a link is ordered before the flight")
-            now_s = rig.time_s
-            later = replace(injection, start_s=injection.start_s + now_s, end_s=injection.end_s + now_s)
-            rig.stepper.note_fired()
-            inject(state, later)
-            faults.append(later)
-            if loop is not None:  # it is held: its twin begins with the state as it is now
-                twins.add(faults, state)
+    # ------------------------------------------------------------------ faults that come on the way
 
-        def ended(injection: Injection) -> None:
-            now_s = rig.time_s
-            for number, running in reversed(list(enumerate(faults))):
-                if running.end_s > now_s and replace(running, start_s=0.0, end_s=math.inf) == injection:
-                    over = replace(running, end_s=max(now_s, running.start_s + model.step_s))
-                    rig.stepper.note_fired()
-                    twins.end(running, over, state)
-                    faults[number] = over
-                    return
-            raise FaultError(f"{injection.fault.id}: no such fault is in force")
+    def _inject(self, injection: Injection) -> None:
+        if injection.when:
+            raise FaultError(f"{injection.text()}: a fault with a trigger is ordered before the flight")
+        if is_link(injection):
+            raise FaultError(f"{injection.text()}: a fault of a link is ordered before the flight")
+        now_s = self.rig.time_s
+        later = replace(injection, start_s=injection.start_s + now_s, end_s=injection.end_s + now_s)
+        self.rig.stepper.note_fired()
+        inject(self.state, later)
+        self.faults.append(later)
+        if self.loop is not None:  # it is held: its twin begins with the state as it is now
+            self.twins.add(self.faults, self.state)
 
-        rig.injector, rig.ender = injected, ended
-        due = sorted(order.tunings, key=lambda tuning: tuning.tick)
+    def _end(self, injection: Injection) -> None:
+        now_s = self.rig.time_s
+        for number, running in reversed(list(enumerate(self.faults))):
+            if running.end_s > now_s and replace(running, start_s=0.0, end_s=math.inf) == injection:
+                over = replace(running, end_s=max(now_s, running.start_s + self.model.step_s))
+                self.rig.stepper.note_fired()
+                self.twins.end(running, over, self.state)
+                self.faults[number] = over
+                return
+        raise FaultError(f"{injection.fault.id}: no such fault is in force")
+
+    # ------------------------------------------------------------------ flying
+
+    def fly(
+        self,
+        speed: float | None,
+        progress: Callable[[float], None] | None,
+        between: Callable[[Rig], bool] | None,
+    ) -> None:
+        """Start the control system and exchange with it until the end; what ends it early is noted."""
+        system = self.system
+        try:
+            begin_ns = self._start()
+            if self.loop is not None:
+                self._watch_loop(self.loop, progress, between)
+            else:
+                start_line = (lambda: begin_ns) if self.line is not None else None
+                self._exchange(Pace(speed, start_line) if speed else None, progress, between)
+        except KeyboardInterrupt:
+            if not self.exchanges:
+                raise
+            self.interrupted = not system.open_ended
+        except LinkError as error:
+            if not self.exchanges or not system.taking_part:  # there is no flight
+                raise
+            system.failure = str(error)
+            system.note(self.rig, "link", system.failure)
+
+    def _start(self) -> int:
+        """Start the control system and wait at the line; returns when time begins on the monotonic clock, or -1."""
+        system, line, rig = self.system, self.line, self.rig
         if line is not None:
             system.abandoned = lambda: not line.is_open()  # not waiting for a board if another vehicle gave up
         system.start(rig)
         if not 0 < system.step_ticks <= CHUNK_TICKS:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
-        commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
-        every = max(1, round(system.pilot_s / (system.step_ticks * model.step_s)))
-        twins.watch(state)  # after the start, which may command: a twin has the same commands
+        rows = round(self.until_s / self.model.step_s) // system.step_ticks + 2
+        self.commands = np.zeros((rows, len(rig.stepper.inputs)))
+        self.twins.watch(self.state)  # after the start, which may command: a twin has the same commands
         begin_ns = line.wait() if line is not None else -1
-        pace = Pace(speed, (lambda: begin_ns) if line is not None else None) if speed else None
-        rig.loop = loop = None if around is not None else system.take_over(rig, begin_ns)
-        while loop is not None:
+        rig.loop = self.loop = None if self.around is not None else system.take_over(rig, begin_ns)
+        return begin_ns
+
+    def _watch_loop(
+        self, loop: PacedLoop, progress: Callable[[float], None] | None, between: Callable[[Rig], bool] | None
+    ) -> None:
+        """Look at a loop in native code, which steps and exchanges by itself, until it has ended."""
+        system, pilot, rig = self.system, self.pilot, self.rig
+        while True:
             running = loop.look()
-            exchanges, commands = loop.steps, loop.given
+            self.exchanges, self.commands = loop.steps, loop.given
             system.watch(rig)
-            if between is not None and exchanges and not between(rig):
+            if between is not None and self.exchanges and not between(rig):
                 raise KeyboardInterrupt
             if pilot is not None:
                 pilot.poll(rig)
             if (pilot is not None and pilot.finished) or system.failure or system.finished:
-                break
+                return
             if progress is not None:
-                progress(rig.time_s / until_s)
-            _look_at(line)
+                progress(rig.time_s / self.until_s)
+            self._look_at_line()
             if not running:
-                break
+                return
             time.sleep(LOOK_S)
-        while loop is None and _tuned(rig, due) and rig.step(system.step_ticks):
-            far.look(state, system.step_ticks)
-            if around is not None:
-                around.look(state)
+
+    def _exchange(
+        self,
+        pace: Pace | None,
+        progress: Callable[[float], None] | None,
+        between: Callable[[Rig], bool] | None,
+    ) -> None:
+        """Step the vehicle and exchange with the control system, in turn, until one of them ends the flight."""
+        system, pilot, rig, state = self.system, self.pilot, self.rig, self.state
+        due = sorted(self.order.tunings, key=lambda tuning: tuning.tick)
+        every = max(1, round(system.pilot_s / (system.step_ticks * self.model.step_s)))  # exchanges of the pilot
+        next_watch = CHUNK_TICKS
+        while _tuned(rig, due) and rig.step(system.step_ticks):
+            self.far.look(state, system.step_ticks)
+            if self.around is not None:
+                self.around.look(state)
             system.exchange(rig)
-            commands[exchanges] = rig.stepper.inputs
-            exchanges += 1
+            self.commands[self.exchanges] = rig.stepper.inputs
+            self.exchanges += 1
             goes_on = between is None or between(rig)
-            twins.add(faults, state)  # after the exchange: a twin has the same commands
+            self.twins.add(self.faults, state)  # after the exchange: a twin has the same commands
             if not goes_on:
                 raise KeyboardInterrupt
             if state.tick + system.step_ticks > next_watch:  # the next step would leave the piece
                 rig.stepper.note_fired()
-                twins.watch(state)
+                self.twins.watch(state)
                 next_watch = state.tick + CHUNK_TICKS
-            if pilot is not None and exchanges % every == 0:
+            if pilot is not None and self.exchanges % every == 0:
                 pilot.poll(rig)
                 if pilot.finished:
-                    break
+                    return
             if system.failure or system.finished:
-                break
-            if progress is not None and exchanges % PROGRESS_EXCHANGES == 0:
-                progress(rig.time_s / until_s)
+                return
+            if progress is not None and self.exchanges % PROGRESS_EXCHANGES == 0:
+                progress(rig.time_s / self.until_s)
             if pace is not None:
                 pace.wait(rig.time_s)
-            _look_at(line)
-    except KeyboardInterrupt:
-        if not exchanges:
-            raise
-        interrupted = not system.open_ended
-    except LinkError as error:
-        if not exchanges or not system.taking_part:  # there is no flight
-            raise
-        system.failure = str(error)
-        system.note(rig, "link", system.failure)
-    finally:
-        seat.close()
-    if loop is not None:  # it has ended with its seat
-        exchanges, commands = loop.steps, loop.given
-        rig.stepper.note_fired()
-        for then in loop.past():
-            twins.watch(then)
-    log, stop = rig.finish()
-    log.interrupted = interrupted
-    ended_s = stop.time_s if stop else rig.time_s
+            self._look_at_line()
 
-    if faults or rig.tunings or system.script():
-        order = replace(
-            order,
-            faults=(*order.faults, *faults),
-            tunings=tuple(rig.tunings),
-            script=system.script() or order.script,
-            until_s=order.until_s if stop else rig.time_s,
+    def _look_at_line(self) -> None:
+        """End as Ctrl-C does if all who fly together are to end."""
+        if self.line is not None and self.line.over:
+            raise KeyboardInterrupt
+
+    # ------------------------------------------------------------------ the result
+
+    def flown(self) -> Flown:
+        """The flight after its end; its twins are flown here. The seat is closed."""
+        system, rig = self.system, self.rig
+        if self.loop is not None:  # it has ended with its seat
+            self.exchanges, self.commands = self.loop.steps, self.loop.given
+            rig.stepper.note_fired()
+            for then in self.loop.past():
+                self.twins.watch(then)
+        log, stop = rig.finish()
+        log.interrupted = self.interrupted
+        script = system.script()
+        events = [*system.autopilot_events, *(self.pilot.autopilot_events if self.pilot else [])]
+        return Flown(
+            order=self._order_as_flown(script, None if stop else rig.time_s),
+            log=log,
+            run_ended_s=rig.time_s,
+            witnesses=self._witnesses(log, stop.time_s if stop else rig.time_s),
+            triggered_s=self.twins.triggers_s(self.state)[0],
+            rig_failure=system.failure or system.mistrust(),
+            autopilot_events=sorted(events, key=lambda event: event.time_s),
+            link=system.figures(),
+            measured=system.measured(),
+            logs=list(system.process.logs) if system.process else [],
+            records=bool(script),
+            samples=self.sights.kept[0] if self.sights is not None else [],
         )
 
-    def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        given = commands[:exchanges]
-        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around, far)
-        log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
-        return flown
+    def _order_as_flown(self, script: str, ended_s: float | None) -> Order:
+        """The order with all that came on the way; `ended_s` if nothing stopped the vehicle."""
+        if not (self.faults or self.rig.tunings or script):
+            return self.order
+        return replace(
+            self.order,
+            faults=(*self.order.faults, *self.faults),
+            tunings=tuple(self.rig.tunings),
+            script=script or self.order.script,
+            until_s=self.order.until_s if ended_s is None else ended_s,
+        )
 
-    witnesses = twins.observe(state, log, rig.time_s, in_turn(replay))[0]
-    witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in witnesses]
-    if sights is not None:
-        witnesses = [sights.witness(witness) for witness in witnesses]
-    triggered_s = twins.triggers_s(state)[0]
-    autopilot_events = sorted(
-        [*system.autopilot_events, *(pilot.autopilot_events if pilot else [])], key=lambda h: h.time_s
-    )
-    told = Flown(
-        witnesses=witnesses,
-        triggered_s=triggered_s,
-        ended_s=ended_s,
-        rig_failure=system.failure or system.mistrust(),
-        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, autopilot_events)],
-    )
-    judged = judge([order], [told], log, model)[0]
-    records = bool(system.script())
-    return FlownOutside(
-        log, stop, ended_s, judged, witnesses, triggered_s, autopilot_events, order=order, records=records,
-        samples=sights.kept[0] if sights is not None else [],
-    )  # fmt: skip
+    def _witnesses(self, log: Log, ended_s: float) -> list[Witness]:
+        """Fly the twins with the commands of the flight, and compare."""
+        given, step_ticks, log_s = self.commands[: self.exchanges], self.system.step_ticks, self.order.log_s
 
+        def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+            flown = _replay(twin, twin_end_s, wanted, log_s, given, step_ticks, self.rig.tunings, self.around, self.far)
+            log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
+            return flown
 
-def _look_at(line: StartLine | None) -> None:
-    """End as Ctrl-C does if all who fly together are to end."""
-    if line is not None and line.over:
-        raise KeyboardInterrupt
+        found = self.twins.observe(self.state, log, self.rig.time_s, in_turn(replay))[0]
+        found = [own_witness(self.system, self.links, witness, ended_s) or witness for witness in found]
+        return found if self.sights is None else [self.sights.witness(witness) for witness in found]
 
 
 def _tuned(rig: Rig, due: list[Tuning]) -> bool:

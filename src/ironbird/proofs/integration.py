@@ -25,6 +25,6 @@ def distance_m(vehicle: str, integration: str = "", until_s: float = UNTIL_S) ->
     paths = []
     for steps in (REFERENCE, own):
         order = make_order(vehicle, control="truth", weather=WIND, until_s=until_s, integration=steps, log_s=0.1)
-        paths.append(fly_lanes([order], fit(order).model, also=[at.BODY.position]).log[at.BODY.position])
+        paths.append(fly_lanes([order], fit(order).model, also=[at.BODY.position])[0].log[at.BODY.position])
     rows = min(len(path) for path in paths)
     return float(np.abs(paths[0][:rows] - paths[1][:rows]).max())

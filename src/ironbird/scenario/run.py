@@ -17,8 +17,8 @@ from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import UnknownNameError
 from ironbird.flight.derived import DERIVED, derived
-from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Flown, Judged, Judgement, judge
-from ironbird.flight.outside import reactions_of
+from ironbird.flight.flown import Flown
+from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Judged, Judgement, judge
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
@@ -282,25 +282,21 @@ def _judged(
 ) -> list[VehicleFlight]:
     found: dict[int, VehicleFlight] = {}
     for group, log in zip(fleet.groups, logs, strict=True):
-        told = [
+        flown = [
             Flown(
-                witnesses=witnesses[fleet.members[number].name],
+                order=replace(member.order, faults=member.faults),
+                log=log,
+                lane=lane,
+                run_ended_s=fleet.time_s,
+                witnesses=witnesses[member.name],
                 triggered_s=triggered[number],
-                ended_s=fleet.time_s,
                 rig_failure=group.failure,
-                reactions=[
-                    reaction.sentence()
-                    for reaction in reactions_of(
-                        fleet.members[number].faults,
-                        witnesses[fleet.members[number].name],
-                        fleet.autopilot_events.get(fleet.members[number].name, []),
-                    )
-                ],
+                autopilot_events=fleet.autopilot_events.get(member.name, []),
             )
-            for number in group.members
+            for lane, number in enumerate(group.members)
+            for member in [fleet.members[number]]
         ]
-        orders = [replace(fleet.members[n].order, faults=fleet.members[n].faults) for n in group.members]
-        judged = judge(orders, told, log, group.model)
+        judged = judge(flown, group.model)
         for lane, number in enumerate(group.members):
             attitudes = _held(log, at.BODY.attitude, lane).reshape(-1, 3, 3).transpose(0, 2, 1)
             nearest = log.lane(at.CLEARANCE.min_distance, lane)

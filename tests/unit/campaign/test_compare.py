@@ -12,7 +12,8 @@ from campaign_data import flight_case
 from ironbird.campaign import compare as comparing
 from ironbird.campaign import fleet
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.inside import Lanes, fly_lanes
+from ironbird.flight.flown import Flown
+from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order
 
 
@@ -56,10 +57,10 @@ def test_ctrl_c_ends_the_comparison_and_not_one_flight_of_it(
 def test_ctrl_c_ends_the_whole_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def interrupted(orders: list[Order], *model: Any, **how: Any) -> Lanes:
+    def interrupted(orders: list[Order], *model: Any, **how: Any) -> list[Flown]:
         asked.append(orders[0].vehicle)
         lanes = fly_lanes([replace(order, until_s=0.5) for order in orders], *model, **how)
-        lanes.log.interrupted = True
+        lanes[0].log.interrupted = True
         return lanes
 
     monkeypatch.setattr(fleet, "fly_lanes", interrupted)

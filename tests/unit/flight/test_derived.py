@@ -54,7 +54,7 @@ def lanes() -> Log:
         make_order("quad_f450", control="truth", mission="square", until_s=6.0, log_s=0.02, seed=seed, weather=weather)
         for seed, weather in ((0, Weather(5.0, 40.0)), (7, Weather()))
     ]
-    return fly_lanes(orders, model_of(orders[0]), everything=True).log
+    return fly_lanes(orders, model_of(orders[0]), everything=True)[0].log
 
 
 def test_a_trace_has_the_same_values_for_all_lanes(lanes: Log) -> None:

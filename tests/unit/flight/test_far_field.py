@@ -76,5 +76,5 @@ def test_a_field_that_somebody_ordered_stays_and_lanes_are_equal_to_flights_alon
     orders = [started_at(home, place), started_at(home, (0.0, 0.0, -0.12)), started_at(home, (-90e3, 0.0, -50.0))]
     lanes = fly_lanes(orders, fit(orders[0]).model, also=[FIELD])
     for lane, order in enumerate(orders):
-        np.testing.assert_array_equal(lanes.log.lane(FIELD, lane), fly(order).log[FIELD])
+        np.testing.assert_array_equal(lanes[0].log.lane(FIELD, lane), fly(order).log[FIELD])
     assert EVERY_TICKS == 2000

@@ -14,7 +14,8 @@ from ironbird.campaign.batch import TracePolicy, fly_batch
 from ironbird.campaign.case import FlightCase
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.judge import Flown, Judged, Judgement, judge, not_flown
+from ironbird.flight.flown import Flown
+from ironbird.flight.judge import Judged, Judgement, judge, not_flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.witness import Witness
 from ironbird.rig.rig import Rig
@@ -50,8 +51,11 @@ def judged(
         faults=tuple(w.injection for w in witnesses),
     )
     log = replace(flight.log, stops=[stop], interrupted=interrupted)
-    told = Flown(witnesses, [0.0] * len(witnesses), ended_s=4.0, rig_failure=rig)
-    return judge([order], [told], log, flight.model)[0]
+    fired_s = [0.0] * len(witnesses)
+    flown = Flown(
+        order=order, log=log, witnesses=list(witnesses), triggered_s=fired_s, run_ended_s=4.0, rig_failure=rig
+    )
+    return judge([flown], flight.model)[0]
 
 
 TROUBLES: dict[str, dict[str, Any]] = {
@@ -172,7 +176,7 @@ def test_the_margin_is_the_smallest_and_the_first_to_break_is_named_first(hover:
     slow = Requirement("slow", "always[0 s, 2 s] (climb < 0.1 m/s)", "critical")
     order = replace(hover.order, requirements=(GROUNDED, LOW, slow))
 
-    found = judge([order], [Flown(ended_s=4.0)], hover.log, hover.model)[0]
+    found = judge([Flown(order=order, log=hover.log, run_ended_s=4.0)], hover.model)[0]
 
     altitude = hover.log["terrain.height_above_ground"].max()
     assert found.margin == min(j.margin for j in found.judgements) == pytest.approx(1.0 - altitude, rel=1e-12)
@@ -221,7 +225,7 @@ def test_a_flight_that_ended_before_its_first_row_is_an_error(hover: Flight) -> 
     empty = replace(hover.log, time_s=hover.log.time_s[:0], data=hover.log.data[:, :0])
 
     for rig, sentence in (("", "it ended before its first row was logged"), ("the link was lost", "the link was lost")):
-        found = judge([hover.order], [Flown(rig_failure=rig)], empty, hover.model)[0]
+        found = judge([Flown(order=hover.order, log=empty, rig_failure=rig)], hover.model)[0]
         assert (found.verdict, found.sentence, found.outcome) == ("error", sentence, "not flown")
     assert not_flown(hover.order, "why").digest == hover.order.digest()
 

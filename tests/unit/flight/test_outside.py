@@ -10,7 +10,7 @@ from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight import outside
 from ironbird.flight.flight import fly
-from ironbird.flight.outside import Reaction, reactions_of
+from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.witness import Witness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import AutopilotEvent, FunctionSystem

@@ -15,6 +15,7 @@ from ironbird.errors import FaultError, OrderError, RunError, WorldError
 from ironbird.flight import sights
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.order import Order, make_order, parse_order
 from ironbird.flight.prepare import fit, give_sight, prepare
 from ironbird.flight.sights import sha256_of
@@ -90,12 +91,13 @@ def test_a_flight_with_sensors_repeats_alone_and_in_lanes() -> None:
     orders = [order(*noisy, seed=seed) for seed in (3, 4, 5)]
     model = fit(orders[0]).model
     together = fly_lanes(orders, model, also=[at.sight("around")("range")], threads=2)
+    log, judged = together[0].log, judge(together, model)
     for lane, one in enumerate(orders):
         alone = fly(one)
-        assert together.judged[lane].sha256 == alone.sha256
-        ranges = together.log.lane(at.sight("around")("range"), lane)
+        assert judged[lane].sha256 == alone.sha256
+        ranges = log.lane(at.sight("around")("range"), lane)
         np.testing.assert_array_equal(ranges, alone.log[at.sight("around")("range")])
-    seen = [together.log.lane(at.sight("around")("range"), lane) for lane in range(3)]
+    seen = [log.lane(at.sight("around")("range"), lane) for lane in range(3)]
     assert not np.array_equal(seen[0], seen[1])  # each seed has its own noise
 
 

@@ -12,6 +12,7 @@ import pytest
 from ironbird.errors import OrderError, WorldError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import judge
 from ironbird.flight.order import Order, load_order, make_order, parse_order
 from ironbird.flight.prepare import fit, prepare, surroundings_of
 from ironbird.vehicles import places as at
@@ -121,7 +122,7 @@ def test_lanes_and_repetition_give_the_same_bytes() -> None:
     together = fly_lanes(orders, model, threads=2)
     alone = [fly(one).sha256 for one in orders]
 
-    assert [judged.sha256 for judged in together.judged] == alone
+    assert [judged.sha256 for judged in judge(together, model)] == alone
     assert fly(orders[0]).sha256 == alone[0]
 
 

@@ -77,7 +77,7 @@ def test_information_parameters_and_the_stop_are_written(flight: Flight, tmp_pat
 
 def test_a_lane_is_chosen(flight: Flight, tmp_path: Path) -> None:
     orders = [replace(flight.order, seed=seed, until_s=1.0) for seed in (3, 4)]
-    log = fly_lanes(orders, flight.model, everything=True).log
+    log = fly_lanes(orders, flight.model, everything=True)[0].log
 
     second = read(log, tmp_path / "second.ulg", lane=1).get_dataset("rotor_1_motor").data["speed"]
 
