@@ -46,5 +46,6 @@ def test_a_vehicle_that_never_left_the_ground_was_never_airborne_though_it_was_a
 
 
 def test_a_crash_is_a_crash_whatever_the_autopilot_says(climbing: Flight) -> None:
-    crashed = replace(climbing, stop=Stop(4.0, "hard landing"), autopilot_events=[ARMED, DISARMED, FINISHED])
+    log = replace(climbing.log, stops=[Stop(4.0, "hard landing")])
+    crashed = replace(climbing, log=log, autopilot_events=[ARMED, DISARMED, FINISHED])
     assert ending_of(crashed) == "crashed"

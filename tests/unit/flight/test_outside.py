@@ -173,7 +173,7 @@ def test_nothing_is_a_reaction_to_a_fault_whose_trigger_never_fired() -> None:
     fault = "battery.low_voltage@1:severity=0.2,start=0.5,when=altitude > 500 m"
     flight = fly("quad_f450", control=system, until_s=1.0, faults=[fault])
     assert [h.text for h in flight.autopilot_events] == ["battery"]
-    assert flight.reactions() == flight.judged.reactions == [] and flight.verdict == "void"
+    assert flight.reactions() == [] and flight.judged.reactions == [] and flight.verdict == "void"
 
 
 def test_an_interruption_while_the_twin_flies_is_an_error_and_keeps_the_flight(monkeypatch: pytest.MonkeyPatch) -> None:
