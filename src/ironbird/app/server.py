@@ -186,6 +186,40 @@ def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
     ]
 
 
+async def _made(make: Callable[..., Any], *names: Any) -> Any:
+    """What a call in another thread returns; its refusal as a response."""
+    from fastapi.responses import JSONResponse
+
+    try:
+        return await asyncio.to_thread(make, *names)
+    except IronbirdError as error:
+        return JSONResponse({"error": shortened(error, 500)}, 404)
+
+
+def _scenery(rig: Rig) -> dict[str, Callable[..., Any]]:
+    """The worlds of flights, for drawing: of those that fly here and of stored ones."""
+    from fastapi.responses import JSONResponse, Response
+
+    def scenery_at(name: str) -> dict[str, Any] | None:  # none: over flat ground
+        world = rig.flight(name).order.world
+        return scenery_of(world) if world else None
+
+    def stored_scenery(campaign: str, flight: str) -> dict[str, Any] | None:
+        world = rig.campaigns.order(campaign, flight).world
+        return scenery_of(world) if world else None
+
+    async def scenery(request: Request) -> Response:
+        found = await _made(scenery_at, request.path_params["name"])
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    async def scenery_stored(request: Request) -> Response:
+        names = (request.query_params.get(key, "") for key in ("campaign", "flight"))
+        found = await _made(stored_scenery, *names)
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    return {"/scenery/{name}": scenery, "/stored-scenery": scenery_stored}
+
+
 def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     """Logs, reports, campaigns and pictures, all by names that are looked up in lists."""
     from fastapi.responses import FileResponse, JSONResponse, Response
@@ -193,14 +227,8 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
 
     campaigns = rig.campaigns
 
-    async def made(make: Callable[..., Any], *names: Any) -> Any:
-        try:
-            return await asyncio.to_thread(make, *names)
-        except IronbirdError as error:
-            return JSONResponse({"error": shortened(error, 500)}, 404)
-
     async def frames(make: Callable[..., Any], *names: str) -> Response:
-        found = await made(make, *names)
+        found = await _made(make, *names)
         plain = "application/octet-stream"
         return found if isinstance(found, Response) else Response(found.astype("<f4").tobytes(), media_type=plain)
 
@@ -219,33 +247,16 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     async def stored(request: Request) -> Response:
         return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
 
-    def scenery_at(name: str) -> dict[str, Any] | None:  # none: over flat ground
-        world = rig.flight(name).order.world
-        return scenery_of(world) if world else None
-
-    def stored_scenery(campaign: str, flight: str) -> dict[str, Any] | None:
-        world = campaigns.order(campaign, flight).world
-        return scenery_of(world) if world else None
-
-    async def scenery(request: Request) -> Response:
-        found = await made(scenery_at, request.path_params["name"])
-        return found if isinstance(found, Response) else JSONResponse(found)
-
-    async def scenery_stored(request: Request) -> Response:
-        names = (request.query_params.get(key, "") for key in ("campaign", "flight"))
-        found = await made(stored_scenery, *names)
-        return found if isinstance(found, Response) else JSONResponse(found)
-
     async def shape(request: Request) -> Response:
-        found = await made(_known, shape_of, request.path_params["name"])
+        found = await _made(_known, shape_of, request.path_params["name"])
         return found if isinstance(found, Response) else JSONResponse(found)
 
     async def diagram(request: Request) -> Response:
-        found = await made(_known, diagram_of, request.path_params["name"])
+        found = await _made(_known, diagram_of, request.path_params["name"])
         return found if isinstance(found, Response) else Response(found, media_type="image/svg+xml")
 
     async def campaign(request: Request) -> Response:
-        found = await made(campaigns.page, request.path_params["name"])
+        found = await _made(campaigns.page, request.path_params["name"])
         return found if isinstance(found, Response) else Response(found, media_type="text/html", headers=OWN_POLICY)
 
     async def report(request: Request) -> Response:
@@ -264,7 +275,7 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
 
     for path, serving in {
         "/packets/{name}.{kind}": packets,
-        "/scenery/{name}": scenery, "/stored-scenery": scenery_stored,
+        **_scenery(rig),
         "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
         "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,
     }.items():  # fmt: skip

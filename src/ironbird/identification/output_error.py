@@ -380,7 +380,6 @@ def _gauss_newton(
     n, k = data.x0.shape[1], len(problem.free)
     theta, x0 = np.ones(k), data.x0.copy()
     weight = 1.0 / np.maximum(np.std(data.z.reshape(-1, len(used)), axis=0) * 0.1, 1e-6)
-    q_rows = np.arange(3, 7)
     motor_sigma = np.maximum(BEGIN_MOTOR * data.x0[:, 10:], 1.0)
     if continuous:
         motor_sigma[0] *= FIRST_MOTOR / BEGIN_MOTOR
@@ -406,36 +405,8 @@ def _gauss_newton(
         sigma = np.sqrt((residual.reshape(-1, len(used)) ** 2).sum(axis=0) / counts)
         if iterations > 2:
             weight = 1.0 / np.maximum(sigma, 1e-9)  # maximum likelihood: R by the residuals
-        # normal equations in [factors, begin of piece 1, begin of piece 2, …]
-        size = k + n * pieces
-        hessian, gradient = np.zeros((size, size)), np.zeros(size)
-        hessian[:k, :k] += np.eye(k) / PRIOR**2
-        gradient[:k] += (1 - theta) / PRIOR**2
-        for m in range(pieces):
-            j = (s[m] * (weight[None, :] * data.there[m])[:, :, None]).reshape(-1, n + k)
-            r = (residual[m] * weight[None, :]).reshape(-1)
-            mine = slice(k + n * m, k + n * (m + 1))
-            jx, jt = j[:, :n], j[:, n:]
-            hessian[:k, :k] += jt.T @ jt
-            hessian[:k, mine] += jt.T @ jx
-            hessian[mine, :k] += jx.T @ jt
-            hessian[mine, mine] += jx.T @ jx
-            gradient[:k] += jt.T @ r
-            gradient[mine] += jx.T @ r
-            hessian[mine, mine] += np.diag(begin_weight[m])  # what is not fitted begins where it was recorded
-            gradient[mine] += begin_weight[m] * (data.x0[m] - x0[m])
-            length = 2 * x0[m, q_rows] * 1e3  # quaternions of unit length
-            hessian[mine, mine][np.ix_(q_rows, q_rows)] += np.outer(length, length)
-            gradient[k + n * m + q_rows] += length * 1e3 * (1 - x0[m, q_rows] @ x0[m, q_rows])
-        rows, gaps = [], []
-        if continuous:
-            for m in range(pieces - 1):
-                row = np.zeros((n, size))
-                row[:, :k] = end_s[m][:, n:]
-                row[:, k + n * m : k + n * (m + 1)] = end_s[m][:, :n]
-                row[:, k + n * (m + 1) : k + n * (m + 2)] = -np.eye(n)
-                rows.append(row)
-                gaps.append(x0[m + 1] - ends[m])
+        hessian, gradient = _normal_equations(data, s, residual, weight, begin_weight, theta, x0)
+        rows, gaps = _continuity(x0, ends, end_s, k) if continuous else ([], [])
         step, gain = _solved(hessian, gradient, rows, gaps, k)
         most = float(np.max(np.abs(step[:k]), initial=0.0))
         share = min(1.0, 0.3 / most) if most > 0 else 1.0  # the factors change by so much at once
@@ -468,6 +439,57 @@ def _gauss_newton(
         y.reshape(-1, len(used)),
         iterations,
     )
+
+
+def _normal_equations(
+    data: Data,
+    s: np.ndarray,
+    residual: np.ndarray,
+    weight: np.ndarray,
+    begin_weight: np.ndarray,
+    theta: np.ndarray,
+    x0: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hessian and gradient in [factors, begin of piece 1, begin of piece 2, …]; `s` are the sensitivities."""
+    (pieces, n), k = x0.shape, len(theta)
+    q_rows = np.arange(3, 7)
+    size = k + n * pieces
+    hessian, gradient = np.zeros((size, size)), np.zeros(size)
+    hessian[:k, :k] += np.eye(k) / PRIOR**2
+    gradient[:k] += (1 - theta) / PRIOR**2
+    for m in range(pieces):
+        j = (s[m] * (weight[None, :] * data.there[m])[:, :, None]).reshape(-1, n + k)
+        r = (residual[m] * weight[None, :]).reshape(-1)
+        mine = slice(k + n * m, k + n * (m + 1))
+        jx, jt = j[:, :n], j[:, n:]
+        hessian[:k, :k] += jt.T @ jt
+        hessian[:k, mine] += jt.T @ jx
+        hessian[mine, :k] += jx.T @ jt
+        hessian[mine, mine] += jx.T @ jx
+        gradient[:k] += jt.T @ r
+        gradient[mine] += jx.T @ r
+        hessian[mine, mine] += np.diag(begin_weight[m])  # what is not fitted begins where it was recorded
+        gradient[mine] += begin_weight[m] * (data.x0[m] - x0[m])
+        length = 2 * x0[m, q_rows] * 1e3  # quaternions of unit length
+        hessian[mine, mine][np.ix_(q_rows, q_rows)] += np.outer(length, length)
+        gradient[k + n * m + q_rows] += length * 1e3 * (1 - x0[m, q_rows] @ x0[m, q_rows])
+    return hessian, gradient
+
+
+def _continuity(
+    x0: np.ndarray, ends: np.ndarray, end_s: np.ndarray, k: int
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Rows and gaps of the constraint that each piece begins where the one before it ends."""
+    pieces, n = x0.shape
+    rows, gaps = [], []
+    for m in range(pieces - 1):
+        row = np.zeros((n, k + n * pieces))
+        row[:, :k] = end_s[m][:, n:]
+        row[:, k + n * m : k + n * (m + 1)] = end_s[m][:, :n]
+        row[:, k + n * (m + 1) : k + n * (m + 2)] = -np.eye(n)
+        rows.append(row)
+        gaps.append(x0[m + 1] - ends[m])
+    return rows, gaps
 
 
 def not_converged(problem: Problem, iterations: int, most: float) -> RecordError:

@@ -200,7 +200,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     lost_s = sum(dropout.duration for dropout in ulog.dropouts) / 1000
     if ulog.dropouts:
         log.notes.append(f"PX4 lost {len(ulog.dropouts)} pieces of its log, {lost_s:.1f} s in all")
-    for note, part in _px4_parts(_Topics(ulog.data_list), log, home):
+    for note, part in _Px4Parts(_Topics(ulog.data_list), log, home):
         try:
             part()
         except OTHER_FORM as error:
@@ -236,15 +236,36 @@ def _fields(data: Mapping[str, np.ndarray], name: str, count: int) -> list[np.nd
     return [data[f"{name}[{i}]"] for i in range(count)]
 
 
-def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Each quantity apart, so that one of another version does not lose the others."""
+@dataclass
+class _Px4Parts:
+    """Each quantity of a log of PX4 apart, so that one of another version does not lose the others."""
 
-    def position(topic: str, into: dict[str, Series], stamps: Callable[[Mapping[str, np.ndarray]], np.ndarray]) -> None:
-        data = topics(topic)
+    topics: _Topics
+    log: AutopilotLog
+    home: Place
+
+    def __iter__(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        yield "estimated position", lambda: self.position("vehicle_local_position", self.log.estimated, _sampled)
+        yield "estimated attitude", lambda: self.attitude("vehicle_attitude", self.log.estimated, _sampled)
+        yield "true position", lambda: self.position("vehicle_local_position_groundtruth", self.log.received, _stamps)
+        yield "true attitude", lambda: self.attitude("vehicle_attitude_groundtruth", self.log.received, _stamps)
+        yield "true rates", self.rates
+        yield "modes", self.modes
+        yield "battery", self.battery
+        yield "outputs", self.outputs
+        yield "estimator", self.estimator
+        yield "GNSS", self.gnss
+        yield "barometer", self.baro
+        yield "own states", lambda: self.log.states.extend(of_px4(self.topics))
+
+    def position(
+        self, topic: str, into: dict[str, Series], stamps: Callable[[Mapping[str, np.ndarray]], np.ndarray]
+    ) -> None:
+        data = self.topics(topic)
         if data is None:
             return
         time_s = stamps(data)
-        origin = _moved(home, data["ref_lat"], data["ref_lon"], np.asarray(data["ref_alt"], float))
+        origin = _moved(self.home, data["ref_lat"], data["ref_lon"], np.asarray(data["ref_alt"], float))
         place = origin + np.column_stack([data[axis] for axis in "xyz"])
         valid = (data["xy_valid"] > 0) & (data["z_valid"] > 0) & (data["xy_global"] > 0) & (data["z_global"] > 0)
         if valid.any():
@@ -253,32 +274,34 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
         if moving.any():
             into["velocity"] = _series(time_s, [data["vx"], data["vy"], data["vz"]], "m/s", keep=moving)
 
-    def attitude(topic: str, into: dict[str, Series], stamps: Callable[[Mapping[str, np.ndarray]], np.ndarray]) -> None:
-        data = topics(topic)
+    def attitude(
+        self, topic: str, into: dict[str, Series], stamps: Callable[[Mapping[str, np.ndarray]], np.ndarray]
+    ) -> None:
+        data = self.topics(topic)
         if data is not None:
             into["attitude"] = _series(stamps(data), _fields(data, "q", 4), "1")
 
-    def rates() -> None:
-        data = topics("vehicle_angular_velocity_groundtruth")
+    def rates(self) -> None:
+        data = self.topics("vehicle_angular_velocity_groundtruth")
         if data is not None:
-            log.received["rates"] = _series(_stamps(data), _fields(data, "xyz", 3), "rad/s")
+            self.log.received["rates"] = _series(_stamps(data), _fields(data, "xyz", 3), "rad/s")
 
-    def modes() -> None:
-        data = topics("vehicle_status")
+    def modes(self) -> None:
+        data = self.topics("vehicle_status")
         if data is not None:
-            log.modes = _changes(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
+            self.log.modes = _changes(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
 
-    def battery() -> None:
-        data = topics("battery_status")
+    def battery(self) -> None:
+        data = self.topics("battery_status")
         if data is not None:
-            log.estimated["battery"] = _series(_stamps(data), [data["voltage_v"]], "V")
+            self.log.estimated["battery"] = _series(_stamps(data), [data["voltage_v"]], "V")
 
-    def outputs() -> None:
+    def outputs(self) -> None:
         names: list[str] = []
         columns: list[np.ndarray] = []
         base: np.ndarray | None = None
         for topic, word, most in (("actuator_motors", "motor", 12), ("actuator_servos", "servo", 8)):
-            data = topics(topic)
+            data = self.topics(topic)
             if data is None:
                 continue
             base = _stamps(data) if base is None else base
@@ -288,17 +311,17 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
                     names.append(f"{word} {i + 1}")
                     columns.append(np.interp(base, _stamps(data), np.where(used, column, 0.0)))
         if base is not None and columns:
-            log.outputs = names
-            log.estimated["output"] = _series(base, columns, "1", hold=True)
+            self.log.outputs = names
+            self.log.estimated["output"] = _series(base, columns, "1", hold=True)
 
-    def estimator() -> None:
-        data = topics("estimator_selector_status")
+    def estimator(self) -> None:
+        data = self.topics("estimator_selector_status")
         if data is not None:
-            log.estimated["estimator"] = _series(_stamps(data), [data["primary_instance"]], "1", hold=True)
-        numbers = topics.numbers("estimator_status")
+            self.log.estimated["estimator"] = _series(_stamps(data), [data["primary_instance"]], "1", hold=True)
+        numbers = self.topics.numbers("estimator_status")
         if not numbers:
             return
-        chosen = topics("estimator_status", numbers[0])
+        chosen = self.topics("estimator_status", numbers[0])
         assert chosen is not None
         time_s = _stamps(chosen)
         wanted = np.full(len(time_s), numbers[0])
@@ -306,7 +329,7 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
             wanted = np.asarray(data["primary_instance"])[_before(_stamps(data), time_s)]
         ratios = np.full((len(time_s), len(RATIOS)), np.nan)
         for number in numbers:
-            one = topics("estimator_status", number)
+            one = self.topics("estimator_status", number)
             assert one is not None
             of_one = np.column_stack(
                 [
@@ -315,33 +338,20 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
                 ]
             )
             ratios[wanted == number] = of_one[wanted == number]
-        log.estimated["test_ratio"] = _series(time_s, list(ratios.T), "1")
+        self.log.estimated["test_ratio"] = _series(time_s, list(ratios.T), "1")
 
-    def gnss() -> None:
-        data = topics("vehicle_gps_position")
+    def gnss(self) -> None:
+        data = self.topics("vehicle_gps_position")
         if data is not None:
-            place = _moved(home, data["latitude_deg"], data["longitude_deg"], data["altitude_msl_m"])
+            place = _moved(self.home, data["latitude_deg"], data["longitude_deg"], data["altitude_msl_m"])
             fixed = data["fix_type"] >= FIX_3D
-            log.estimated["gnss"] = _series(_stamps(data), list(place.T), "m", keep=fixed, hold=True)
+            self.log.estimated["gnss"] = _series(_stamps(data), list(place.T), "m", keep=fixed, hold=True)
 
-    def baro() -> None:
-        data = topics("vehicle_air_data")
+    def baro(self) -> None:
+        data = self.topics("vehicle_air_data")
         if data is not None:
-            height = np.asarray(data["baro_alt_meter"], float) - home.height_m
-            log.estimated["baro"] = _series(_stamps(data), [height], "m", hold=True)
-
-    yield "estimated position", lambda: position("vehicle_local_position", log.estimated, _sampled)
-    yield "estimated attitude", lambda: attitude("vehicle_attitude", log.estimated, _sampled)
-    yield "true position", lambda: position("vehicle_local_position_groundtruth", log.received, _stamps)
-    yield "true attitude", lambda: attitude("vehicle_attitude_groundtruth", log.received, _stamps)
-    yield "true rates", rates
-    yield "modes", modes
-    yield "battery", battery
-    yield "outputs", outputs
-    yield "estimator", estimator
-    yield "GNSS", gnss
-    yield "barometer", baro
-    yield "own states", lambda: log.states.extend(of_px4(topics))
+            height = np.asarray(data["baro_alt_meter"], float) - self.home.height_m
+            self.log.estimated["baro"] = _series(_stamps(data), [height], "m", hold=True)
 
 
 # ---------------------------------------------------------------------- ArduPilot

@@ -40,21 +40,7 @@ def write_bench_page(bench: Bench, path: Path) -> None:
             ],
         ),
     ]
-    pairs = [
-        *(("Fig. 11: " + name, "°", at.BODY.euler, i, 180 / np.pi) for i, name in enumerate(("roll", "pitch", "yaw"))),
-        *(("Fig. 12: tilt " + name, "°", at.BODY("tilt"), i, 180 / np.pi) for i, name in enumerate(("right", "left"))),
-    ]
-    angle_plots = [
-        lines_plot(
-            name,
-            unit,
-            [
-                Curve("kernel", kernel.time(), factor * kernel[signal][:, i], KERNEL),
-                Curve("board", time_s, factor * board[signal][:, i], BOARD),
-            ],
-        )
-        for name, unit, signal, i, factor in pairs
-    ]
+    angle_plots = _angle_plots(bench)
     names = (("thrust right", "N"), ("thrust left", "N"), ("tilt torque right", "N m"), ("tilt torque left", "N m"))
     input_plots = [
         lines_plot(
@@ -97,3 +83,24 @@ def write_bench_page(bench: Bench, path: Path) -> None:
         "board_counters": bench.counters.get("board", {}),
     }
     write_page(path, "bench.html.j2", content)
+
+
+def _angle_plots(bench: Bench) -> list[str]:
+    """Figures 11 and 12: angles of the body and of the servos, of board and kernel."""
+    board, kernel = bench.board.log, bench.kernel.log
+    time_s = board.time()
+    pairs = [
+        *(("Fig. 11: " + name, "°", at.BODY.euler, i, 180 / np.pi) for i, name in enumerate(("roll", "pitch", "yaw"))),
+        *(("Fig. 12: tilt " + name, "°", at.BODY("tilt"), i, 180 / np.pi) for i, name in enumerate(("right", "left"))),
+    ]
+    return [
+        lines_plot(
+            name,
+            unit,
+            [
+                Curve("kernel", kernel.time(), factor * kernel[signal][:, i], KERNEL),
+                Curve("board", time_s, factor * board[signal][:, i], BOARD),
+            ],
+        )
+        for name, unit, signal, i, factor in pairs
+    ]

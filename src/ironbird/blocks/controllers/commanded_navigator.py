@@ -156,23 +156,12 @@ class HoverCommands(CommandPorts, _Base):
 
     # ------------------------------------------------------------------ one sample
 
-    def update(self, x: View, u: View, p: View) -> Values:
-        assert self.sample_s is not None
-        dt = self.sample_s
-        command, new = command_in_force(u, p), is_new(x, u)
-        on_ground = x.now < TAKE_OFF
-        by_hand = command == OFFBOARD
-        lost = stream_lost(x, u, p)
-        up, down = self._asks(u, p)
-        ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), x.off < 0.5)
-        ready = ca.logic_and(ready, ca.logic_not(ca.logic_and(by_hand, lost)))
-        lifts = ca.logic_and(ca.logic_and(on_ground, ready), ca.logic_and(by_hand, up))
-
-        # The navigator below works around home, and receives what concerns it
+    def _navigated(self, x: View, u: View, p: View, command: ca.SX, new: ca.SX) -> dict[str, ca.SX]:
+        """What the navigator below makes of it: it works around home, and receives what concerns it."""
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         rising = ca.logic_and(ca.logic_and(new, x.now == TAKE_OFF), ca.logic_or(command == HOLD, command == MISSION))
-        rests = ca.logic_and(on_ground, ca.logic_or(by_hand, command == ARMED))
+        rests = ca.logic_and(x.now < TAKE_OFF, ca.logic_or(command == OFFBOARD, command == ARMED))
         moved_x = {
             "now": ca.if_else(rising, HOLD, x.now),
             "asked": ca.if_else(new, -1, x.asked),
@@ -202,6 +191,21 @@ class HoverCommands(CommandPorts, _Base):
         )
         for name in ("point", "stay"):
             values[name] = values[name] + p.home
+        return values
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        assert self.sample_s is not None
+        dt = self.sample_s
+        command, new = command_in_force(u, p), is_new(x, u)
+        on_ground = x.now < TAKE_OFF
+        by_hand = command == OFFBOARD
+        lost = stream_lost(x, u, p)
+        up, down = self._asks(u, p)
+        ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), x.off < 0.5)
+        ready = ca.logic_and(ready, ca.logic_not(ca.logic_and(by_hand, lost)))
+        lifts = ca.logic_and(ca.logic_and(on_ground, ready), ca.logic_and(by_hand, up))
+
+        values = self._navigated(x, u, p, command, new)
 
         # The stream of set-points or sticks is lost: hold, then return
         mode = ca.SX(values["now"])

@@ -149,9 +149,8 @@ class MulticopterControl(CascadePorts):
         for i in range(rotors):
             self.declare(f"throttle_{i + 1}", Out(unit="1", low=0.0, high=1.0, doc=f"command of motor {i + 1}"))
 
-    def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        # Position and velocity
-        direct = ca.logic_or(u.control_kind == 2, u.control_kind == 3)  # by attitude or rate
+    def _force(self, x: View, u: View, p: View, standing: ca.SX, spinning: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Position and velocity: the force of the rotors that is asked for, in N, and the error of the velocity."""
         blind = u.control_kind == 4
         by_velocity = ca.logic_or(u.control_kind == 1, blind)
         pull = ca.if_else(by_velocity, ca.SX.zeros(3), p.position_gain * (u.position_set - u.p_NB_N))
@@ -166,18 +165,17 @@ class MulticopterControl(CascadePorts):
         velocity_error = ca.vertcat(velocity_error[:2], ca.if_else(blind, sink_error, velocity_error[2]))
         max_tilt = p.max_tilt
         if self.spins:
-            spinning = x.lost > 0.5
             acceleration = acceleration * ca.vertcat(*[ca.if_else(spinning, p.spin_share, 1)] * 2, 1)
             max_tilt = ca.if_else(spinning, p.spin_tilt, p.max_tilt)
         up = ca.fmax(STANDARD_GRAVITY_MPS2 - acceleration[2], 0.3 * STANDARD_GRAVITY_MPS2)  # never turn upside down
         # With less lift than the weight (touching down) the tilt stays what it would be in hover: no tipping over
         carried = ca.fmin(up / STANDARD_GRAVITY_MPS2, 1)
         sideways = limit_length(carried * acceleration[:2], up * ca.tan(max_tilt))
-        standing = u.grounded > 0.5
         sideways = ca.if_else(ca.logic_or(standing, blind), ca.SX.zeros(2), sideways)
-        force = p.mass * ca.vertcat(sideways, -up)  # of the rotors, in N
+        return p.mass * ca.vertcat(sideways, -up), velocity_error
 
-        # Attitude: body z against the force, nose towards the heading
+    def _rate_set(self, u: View, p: View, force: ca.SX) -> ca.SX:
+        """Attitude: rates that bring body z against the force and the nose towards the heading."""
         thrust = ca.sqrt(ca.dot(force, force))
         z_d = -force / thrust
         heading = ca.vertcat(ca.cos(u.yaw_set), ca.sin(u.yaw_set), 0)
@@ -195,7 +193,14 @@ class MulticopterControl(CascadePorts):
         turn_half = 1 / ca.sqrt(2 * n * ca.fmax(n + E[0, 0] + E[1, 1], STEEPEST))
         error = ca.vertcat(E[2, 1] * tilt_half, -E[2, 0] * tilt_half, (E[1, 0] - E[0, 1]) * turn_half)
         rate_set = clip(-2 * p.attitude_gain * error, -p.max_rate, p.max_rate)
-        rate_set = ca.if_else(u.control_kind == 3, u.rate_wanted_B, rate_set)
+        return ca.if_else(u.control_kind == 3, u.rate_wanted_B, rate_set)
+
+    def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
+        direct = ca.logic_or(u.control_kind == 2, u.control_kind == 3)  # by attitude or rate
+        standing = u.grounded > 0.5
+        spinning = x.lost > 0.5 if self.spins else ca.SX(0)
+        force, velocity_error = self._force(x, u, p, standing, spinning)
+        rate_set = self._rate_set(u, p, force)
 
         # Rates
         rate_error = rate_set - u.w_NB_B

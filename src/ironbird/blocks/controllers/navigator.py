@@ -168,6 +168,18 @@ class Navigator(MissionTable):
         mode = ca.if_else(ca.logic_and(flying, tripped[4] > 0.5), TERMINATED, mode)
         return mode, goal
 
+    def _target(self, x: View, u: View, p: View, item: ca.SX, mode: ca.SX, stay: ca.SX) -> ca.SX:
+        """Where the present mode leads: the take-off height, the mission's place, home, or a commanded position."""
+        lowest = ca.fmin(p.return_height, p.fence_height - BELOW_FENCE_M)
+        home_height = ca.fmin(ca.fmax(lowest, -x.point[2]), p.fence_height - BELOW_FENCE_M)
+        far = ca.dot(x.point[:2], x.point[:2]) > 4.0
+        climb_first = ca.logic_and(far, -x.point[2] < lowest - 0.5)
+        home = ca.vertcat(ca.if_else(climb_first, x.point[0], 0), ca.if_else(climb_first, x.point[1], 0), -home_height)
+        target = ca.if_else(mode == TAKE_OFF, ca.vertcat(p.point_0[:2], -p.take_off_height), stay)
+        target = ca.if_else(mode == MISSION, item[:3], target)
+        target = ca.if_else(mode == RETURN, home, target)
+        return ca.if_else(mode == OFFBOARD, u.offboard_position, target)
+
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
         dt = self.sample_s
@@ -186,15 +198,7 @@ class Navigator(MissionTable):
 
         item_lands = ca.logic_and(mode == MISSION, item[5] > 0.5 * LAND)
         landing = ca.logic_or(mode == LANDING, item_lands)
-        lowest = ca.fmin(p.return_height, p.fence_height - BELOW_FENCE_M)
-        home_height = ca.fmin(ca.fmax(lowest, -x.point[2]), p.fence_height - BELOW_FENCE_M)
-        far = ca.dot(x.point[:2], x.point[:2]) > 4.0
-        climb_first = ca.logic_and(far, -x.point[2] < lowest - 0.5)
-        home = ca.vertcat(ca.if_else(climb_first, x.point[0], 0), ca.if_else(climb_first, x.point[1], 0), -home_height)
-        target = ca.if_else(mode == TAKE_OFF, ca.vertcat(p.point_0[:2], -p.take_off_height), stay)
-        target = ca.if_else(mode == MISSION, item[:3], target)
-        target = ca.if_else(mode == RETURN, home, target)
-        target = ca.if_else(mode == OFFBOARD, u.offboard_position, target)
+        target = self._target(x, u, p, item, mode, stay)
 
         # Towards the target, slowing down so as to stop there
         away = target - x.point

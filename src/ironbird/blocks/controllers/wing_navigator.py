@@ -280,24 +280,7 @@ class WingNavigator(MissionTable):
         well = ca.logic_and(rests, ca.logic_and(task["by_item"], ca.logic_and(lands, task["last"])))
 
         # Mode: commands, the end of the take-off, failsafes
-        starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
-        ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), u.may_arm > 0.5)
-        begin = ca.logic_and(ca.logic_and(begun < TAKE_OFF, ca.logic_not(aloft)), ca.logic_and(ready, starts))
-        known = ca.logic_and(command >= HOLD, command <= LANDING)
-        heard = ca.logic_and(ca.logic_and(new, aloft), known)
-        heard = ca.logic_and(heard, ca.logic_or(begun < RETURN, command > RETURN))
-        mode = ca.if_else(heard, command, begun)
-        climbed = ca.logic_and(begun == TAKE_OFF, -u.p_NB_N[2] >= self._top(x, p, task))
-        mode = ca.if_else(climbed, ca.if_else(command == TAKE_OFF, HOLD, MISSION), mode)
-        mode = ca.if_else(begin, TAKE_OFF, mode)
-        tripped = self._trips(x, u, p)
-        home = ca.logic_or(ca.logic_or(tripped[0] > 0.5, tripped[3] > 0.5), tripped[5] > 0.5)
-        # A landing that the mission asks for is flown on; nothing else goes before the return
-        goes = ca.logic_and(ca.logic_and(home, aloft), mode < RETURN)
-        goes = ca.logic_and(goes, ca.logic_not(ca.logic_and(lands, tripped[3] + tripped[5] < 0.5)))
-        mode = ca.if_else(goes, RETURN, mode)
-        empty = ca.logic_and(ca.logic_and(u.battery_remaining < p.battery_critical, aloft), ca.logic_not(lands))
-        mode = ca.if_else(empty, LANDING, mode)
+        mode, begin, climbed, tripped = self._next_mode(x, u, p, task, command, new)
         entered = ca.logic_and(ca.fabs(mode - begun) > 0.5, ca.logic_not(begin))
         here = u.p_NB_N
         anew = ca.logic_or(entered, ca.logic_and(advance, task["kind"] == TAKE_OFF_ITEM))
@@ -329,6 +312,31 @@ class WingNavigator(MissionTable):
             "finished": ca.if_else(ca.logic_or(ca.logic_and(complete, task["last"]), well), 1, x.finished),
             "down": ca.if_else(ca.logic_and(rests, ca.logic_not(well)), 1, x.down),
         }
+
+    def _next_mode(
+        self, x: View, u: View, p: View, task: dict[str, ca.SX], command: ca.SX, new: ca.SX
+    ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """The mode after commands, the end of the take-off and failsafes; also what begins, climbed and tripped."""
+        begun, aloft, lands = task["begun"], x.aloft > 0.5, task["mode"] == LANDING
+        starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
+        ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), u.may_arm > 0.5)
+        begin = ca.logic_and(ca.logic_and(begun < TAKE_OFF, ca.logic_not(aloft)), ca.logic_and(ready, starts))
+        known = ca.logic_and(command >= HOLD, command <= LANDING)
+        heard = ca.logic_and(ca.logic_and(new, aloft), known)
+        heard = ca.logic_and(heard, ca.logic_or(begun < RETURN, command > RETURN))
+        mode = ca.if_else(heard, command, begun)
+        climbed = ca.logic_and(begun == TAKE_OFF, -u.p_NB_N[2] >= self._top(x, p, task))
+        mode = ca.if_else(climbed, ca.if_else(command == TAKE_OFF, HOLD, MISSION), mode)
+        mode = ca.if_else(begin, TAKE_OFF, mode)
+        tripped = self._trips(x, u, p)
+        home = ca.logic_or(ca.logic_or(tripped[0] > 0.5, tripped[3] > 0.5), tripped[5] > 0.5)
+        # A landing that the mission asks for is flown on; nothing else goes before the return
+        goes = ca.logic_and(ca.logic_and(home, aloft), mode < RETURN)
+        goes = ca.logic_and(goes, ca.logic_not(ca.logic_and(lands, tripped[3] + tripped[5] < 0.5)))
+        mode = ca.if_else(goes, RETURN, mode)
+        empty = ca.logic_and(ca.logic_and(u.battery_remaining < p.battery_critical, aloft), ca.logic_not(lands))
+        mode = ca.if_else(empty, LANDING, mode)
+        return mode, begin, climbed, tripped
 
     def _top(self, x: View, p: View, task: dict[str, ca.SX]) -> ca.SX:
         """Height at which the take-off is over."""

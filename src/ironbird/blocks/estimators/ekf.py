@@ -523,6 +523,18 @@ class ErrorStateEkf(EstimatorPorts):
             **start.motion,
         }
 
+    def _align(self, x: View, u: View, p: View, n: _Nominal, start: _Alignment) -> None:
+        """Put the attitude of the alignment into the nominal state, and place and velocity of a start in motion."""
+        n.q, R_FB = ca.if_else(start.now, start.q, n.q), n.R
+        n.R = quaternion.rotation_matrix(n.q)
+        if start.moving is not None:
+            n.past = ca.if_else(start.now, self._turned_past(x, p, n, n.R @ R_FB.T), n.past)
+            n.path = ca.if_else(start.now, ca.SX.zeros(6), n.path)
+            lags = [self._lag(u, p, stamp) for stamp in (u.gnss_velocity_stamp, u.gnss_stamp)]
+            v = u.gnss_velocity_N - self._path_at(x, n, lags[0])[3:]
+            n.p = ca.if_else(start.moving, u.gnss_position_N + lags[1] * v - self._path_at(x, n, lags[1])[:3], n.p)
+            n.v = ca.if_else(start.moving, v, n.v)
+
     def _fused(
         self,
         x: View,
@@ -536,15 +548,7 @@ class ErrorStateEkf(EstimatorPorts):
     ) -> dict[str, ca.SX]:
         """The states after a fusion: covariance over the time since the last, then what is fresh."""
         assert self.sample_s is not None
-        n.q, R_FB = ca.if_else(start.now, start.q, n.q), n.R
-        n.R = quaternion.rotation_matrix(n.q)
-        if start.moving is not None:
-            n.past = ca.if_else(start.now, self._turned_past(x, p, n, n.R @ R_FB.T), n.past)
-            n.path = ca.if_else(start.now, ca.SX.zeros(6), n.path)
-            lags = [self._lag(u, p, stamp) for stamp in (u.gnss_velocity_stamp, u.gnss_stamp)]
-            v = u.gnss_velocity_N - self._path_at(x, n, lags[0])[3:]
-            n.p = ca.if_else(start.moving, u.gnss_position_N + lags[1] * v - self._path_at(x, n, lags[1])[:3], n.p)
-            n.v = ca.if_else(start.moving, v, n.v)
+        self._align(x, u, p, n, start)
         since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero

@@ -118,8 +118,8 @@ class RegisterFile(Elaboratable):
         self.heard, self.heard_address, self.heard_data = Signal(), Signal(self.bits), Signal(8)
         self.count = Signal(13)  # bytes in the FIFO
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def _memories(self, m: Module) -> tuple[Any, Any, Any, Any]:
+        """Registers, their masks and flags, and their values after a reset: three ports to read, one to write."""
         kind, wiring, places = self.kind, self.wiring, self.places
 
         def column(values: Sequence[int]) -> list[int]:
@@ -142,7 +142,13 @@ class RegisterFile(Elaboratable):
         start = [r | s << 8 * BYTES for r, s in zip(words(resets, 8), words(sample, 1), strict=True)]
         m.submodules.start = first = Memory(shape=unsigned(9 * BYTES), depth=places // BYTES, init=start)
         look, fact, begin = (memory.read_port(domain="sync") for memory in (registers, table, first))
-        store = registers.write_port(granularity=8)
+        return look, fact, begin, registers.write_port(granularity=8)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        kind, wiring, places = self.kind, self.wiring, self.places
+
+        look, fact, begin, store = self._memories(m)
         # What is at the pointer: memory, then one register
         lane, current, known = Signal(2), Signal(8), Signal(14)
         m.d.comb += [look.addr.eq(self.pointer[2:]), fact.addr.eq(self.pointer), self.sticks.eq(known[9])]

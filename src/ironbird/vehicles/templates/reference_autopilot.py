@@ -109,13 +109,7 @@ def add_senses(
         if name in estimator:
             diagram.connect(told_by, estimator[name])
     if "flow" in estimator:
-        flow, ground = sensors["flow"][0], sensors["range"][0]
-        diagram.connect(flow.value, estimator.flow)
-        diagram.connect(flow.stamp, estimator.flow_stamp)
-        diagram.connect(diagram.port(at.optical_flow(1).chip("quality")), estimator.flow_quality)
-        diagram.connect(ground.value, estimator.ground_distance)
-        diagram.connect(ground.stamp, estimator.ground_stamp)
-        diagram.connect(diagram.port(at.rangefinder(1).chip("valid")), estimator.ground_valid)
+        _connect_flow(diagram, sensors["flow"][0], sensors["range"][0], estimator)
     # The estimate decides between the good source and the bad one
     diagram.connect(estimator.R_NB, mag.R_NB)
     diagram.connect(estimator.v_NB_N, gnss.v_NB_N)
@@ -127,6 +121,16 @@ def add_senses(
         connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "current", "charge")
     log = sensors["log"][0] if sensors["log"] else None
     return Senses(estimator, gauge, log, tuple(sensors["rotor"]))
+
+
+def _connect_flow(diagram: Diagram, flow: Handle, ground: Handle, estimator: Handle) -> None:
+    """Give the estimator the first optical flow sensor and the distance to the ground, with their quality."""
+    diagram.connect(flow.value, estimator.flow)
+    diagram.connect(flow.stamp, estimator.flow_stamp)
+    diagram.connect(diagram.port(at.optical_flow(1).chip("quality")), estimator.flow_quality)
+    diagram.connect(ground.value, estimator.ground_distance)
+    diagram.connect(ground.stamp, estimator.ground_stamp)
+    diagram.connect(diagram.port(at.rangefinder(1).chip("valid")), estimator.ground_valid)
 
 
 def add_pitot(diagram: Diagram, part: at.Part) -> Handle:
