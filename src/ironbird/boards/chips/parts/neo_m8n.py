@@ -405,6 +405,14 @@ class NeoM8n(Chip):
         return ((START_UNIX - GPS_UNIX + LEAP) * 1000 + at // 1_000_000) % 604_800_000
 
     def send_message(self, group: int, number: int) -> None:
+        if group == MON:
+            self.send_monitoring(number)
+        elif group == NAV:
+            self.send_motion(number)
+            self.send_status(number)
+
+    def send_motion(self, number: int) -> None:
+        """Position and velocity."""
         tow = self.milliseconds()
         fix = quantise(self.inputs[10], 0, 3)
         east = quantise(self.inputs[1] * TURN * 1e7, -1_800_000_000, 1_800_000_000)
@@ -412,7 +420,7 @@ class NeoM8n(Chip):
         height = quantise(self.inputs[2] * 1e3, -2_000_000_000, 2_000_000_000)
         eph = quantise(self.inputs[6] * 1e3, 0, 2_000_000_000)
         epv = quantise(self.inputs[7] * 1e3, 0, 2_000_000_000)
-        if group == NAV and number == PVT:
+        if number == PVT:
             self.begin(NAV, PVT)
             self.u4(tow)
             self.date()
@@ -432,22 +440,7 @@ class NeoM8n(Chip):
             self.u2(quantise(150.0 if fix >= 2 else 9999.0, 0, 9999))
             self.zeros(14)
             self.finish()
-        elif group == NAV and number == DOP:
-            self.begin(NAV, DOP)
-            self.u4(tow)
-            for i in range(7):
-                self.u2(self.DILUTION[i] if fix >= 2 else 9999)
-            self.finish()
-        elif group == NAV and number == STATUS:
-            self.begin(NAV, STATUS)
-            self.u4(tow)
-            self.u1(fix)
-            self.u1(0x0D if fix >= 2 else 0)
-            self.u2(0)
-            self.u4(26_000)
-            self.u4((self.now // 1_000_000) & 0xFFFFFFFF)
-            self.finish()
-        elif group == NAV and number == POSLLH:
+        elif number == POSLLH:
             self.begin(NAV, POSLLH)
             self.u4(tow)
             self.u4(east)
@@ -457,7 +450,7 @@ class NeoM8n(Chip):
             self.u4(eph)
             self.u4(epv)
             self.finish()
-        elif group == NAV and number == VELNED:
+        elif number == VELNED:
             self.begin(NAV, VELNED)
             self.u4(tow)
             for i in range(3):
@@ -470,7 +463,27 @@ class NeoM8n(Chip):
             self.u4(quantise(self.inputs[8] * 100.0, 0, 50_000_000))
             self.u4(500_000)
             self.finish()
-        elif group == NAV and number == SOL:
+
+    def send_status(self, number: int) -> None:
+        """Time, fix and dilution."""
+        tow = self.milliseconds()
+        fix = quantise(self.inputs[10], 0, 3)
+        if number == DOP:
+            self.begin(NAV, DOP)
+            self.u4(tow)
+            for i in range(7):
+                self.u2(self.DILUTION[i] if fix >= 2 else 9999)
+            self.finish()
+        elif number == STATUS:
+            self.begin(NAV, STATUS)
+            self.u4(tow)
+            self.u1(fix)
+            self.u1(0x0D if fix >= 2 else 0)
+            self.u2(0)
+            self.u4(26_000)
+            self.u4((self.now // 1_000_000) & 0xFFFFFFFF)
+            self.finish()
+        elif number == SOL:
             self.begin(NAV, SOL)
             self.u4(tow)
             self.u4(0)
@@ -481,7 +494,7 @@ class NeoM8n(Chip):
             self.u1(quantise(self.inputs[9], 0, 255))
             self.zeros(4)
             self.finish()
-        elif group == NAV and number == TIMEGPS:
+        elif number == TIMEGPS:
             self.begin(NAV, TIMEGPS)
             self.u4(tow)
             self.u4(0)
@@ -490,26 +503,29 @@ class NeoM8n(Chip):
             self.u1(7)
             self.u4(25)
             self.finish()
-        elif group == NAV and number == TIMEUTC:
+        elif number == TIMEUTC:
             self.begin(NAV, TIMEUTC)
             self.u4(tow)
             self.u4(25)
             self.u4(0)
             self.date()
             self.finish()
-        elif group == NAV and number == SVINFO:
+        elif number == SVINFO:
             self.begin(NAV, SVINFO)
             self.u4(tow)
             self.u1(0)
             self.u1(4)
             self.u2(0)
             self.finish()
-        elif group == MON and number == VER:
+
+    def send_monitoring(self, number: int) -> None:
+        """Version and hardware."""
+        if number == VER:
             self.begin(MON, VER)
             for i in range(self.VERSION_LENGTH):
                 self.u1(self.VERSION[i])
             self.finish()
-        elif group == MON and number == HW:
+        elif number == HW:
             self.begin(MON, HW)
             self.zeros(16)
             self.u2(90)
@@ -517,7 +533,7 @@ class NeoM8n(Chip):
             self.u1(2)
             self.zeros(39)
             self.finish()
-        elif group == MON and number == HW2:
+        elif number == HW2:
             self.begin(MON, HW2)
             self.zeros(28)
             self.finish()
@@ -640,92 +656,126 @@ class NeoM8n(Chip):
         for _i in range(count):
             self.u1(44)
 
-    def send_sentence(self, number: int) -> None:
-        fix = quantise(self.inputs[10], 0, 3)
-        fixed = 1 if fix >= 2 else 0
+    def recommended_fields(self, fixed: int) -> None:
+        """Minimum data: place, speed, course and date (RMC)."""
         speed = root(self.inputs[3] * self.inputs[3] + self.inputs[4] * self.inputs[4])
         knots = quantise(speed / KNOT * 1e3, 0, 2_000_000)
         course = (self.heading() + 500) // 1000 % 36_000  # 0.01 deg
         mode = 65 if fixed else 78
+        if fixed:
+            self.clock_field()
+            self.u1(65)
+            self.comma()
+            self.place_field()
+            self.decimal(knots, 1, 3)
+            self.comma()
+            self.decimal(course, 1, 2)
+            self.comma()
+            self.set_date()
+            self.digits(self.day, 2)
+            self.digits(self.month, 2)
+            self.digits(self.year % 100, 2)
+        else:
+            self.comma()
+            self.u1(86)
+            self.commas(7)
+        self.commas(3)
+        self.u1(mode)
+
+    def course_fields(self, fixed: int) -> None:
+        """Course and speed over ground (VTG)."""
+        speed = root(self.inputs[3] * self.inputs[3] + self.inputs[4] * self.inputs[4])
+        knots = quantise(speed / KNOT * 1e3, 0, 2_000_000)
+        course = (self.heading() + 500) // 1000 % 36_000  # 0.01 deg
+        mode = 65 if fixed else 78
+        if fixed:
+            self.decimal(course, 1, 2)
+        self.comma()
+        self.u1(84)
+        self.commas(2)
+        self.u1(77)
+        self.comma()
+        if fixed:
+            self.decimal(knots, 1, 3)
+        self.comma()
+        self.u1(78)
+        self.comma()
+        if fixed:
+            self.decimal(quantise(speed * 3.6e3, 0, 4_000_000), 1, 3)
+        self.comma()
+        self.u1(75)
+        self.comma()
+        self.u1(mode)
+
+    def fix_fields(self, fixed: int) -> None:
+        """Place, height and quality of the fix (GGA)."""
+        if fixed:
+            self.clock_field()
+            self.place_field()
+        else:
+            self.commas(5)
+        self.u1(49 if fixed else 48)
+        self.comma()
+        self.digits(quantise(self.inputs[9] if fixed else 0.0, 0, 12), 2)
+        self.comma()
+        self.decimal(150 if fixed else 9999, 1, 2)
+        self.comma()
+        if fixed:
+            self.decimal(quantise(self.inputs[2] * 10.0, -1_000_000, 1_000_000), 1, 1)
+        self.comma()
+        self.u1(77)
+        self.comma()
+        if fixed:
+            self.decimal(0, 1, 1)
+        self.comma()
+        self.u1(77)
+        self.commas(2)
+
+    def satellites_fields(self, fix: int) -> None:
+        """Satellites in use and dilution (GSA)."""
+        fixed = 1 if fix >= 2 else 0
+        self.u1(65)
+        self.comma()
+        self.u1(48 + max(1, fix))
+        self.comma()
+        for i in range(12):
+            if i < quantise(self.inputs[9] if fixed else 0.0, 0, 12):
+                self.digits(i + 1, 2)
+            self.comma()
+        for i in range(3):
+            self.decimal(150 if fixed else 9999, 1, 2)
+            if i < 2:
+                self.comma()
+
+    def place_fields(self, fixed: int) -> None:
+        """Place and time (GLL)."""
+        mode = 65 if fixed else 78
+        if fixed:
+            self.place_field()
+            self.clock_field()
+            self.u1(65)
+        else:
+            self.commas(5)
+            self.u1(86)
+        self.comma()
+        self.u1(mode)
+
+    def send_sentence(self, number: int) -> None:
+        fix = quantise(self.inputs[10], 0, 3)
+        fixed = 1 if fix >= 2 else 0
         self.length = 0
         self.u1(36)
         for i in range(5):
             self.u1(self.SENTENCES[5 * number + i])
         self.comma()
         if number == 0:
-            if fixed:
-                self.clock_field()
-                self.u1(65)
-                self.comma()
-                self.place_field()
-                self.decimal(knots, 1, 3)
-                self.comma()
-                self.decimal(course, 1, 2)
-                self.comma()
-                self.set_date()
-                self.digits(self.day, 2)
-                self.digits(self.month, 2)
-                self.digits(self.year % 100, 2)
-            else:
-                self.comma()
-                self.u1(86)
-                self.commas(7)
-            self.commas(3)
-            self.u1(mode)
+            self.recommended_fields(fixed)
         elif number == 1:
-            if fixed:
-                self.decimal(course, 1, 2)
-            self.comma()
-            self.u1(84)
-            self.commas(2)
-            self.u1(77)
-            self.comma()
-            if fixed:
-                self.decimal(knots, 1, 3)
-            self.comma()
-            self.u1(78)
-            self.comma()
-            if fixed:
-                self.decimal(quantise(speed * 3.6e3, 0, 4_000_000), 1, 3)
-            self.comma()
-            self.u1(75)
-            self.comma()
-            self.u1(mode)
+            self.course_fields(fixed)
         elif number == 2:
-            if fixed:
-                self.clock_field()
-                self.place_field()
-            else:
-                self.commas(5)
-            self.u1(49 if fixed else 48)
-            self.comma()
-            self.digits(quantise(self.inputs[9] if fixed else 0.0, 0, 12), 2)
-            self.comma()
-            self.decimal(150 if fixed else 9999, 1, 2)
-            self.comma()
-            if fixed:
-                self.decimal(quantise(self.inputs[2] * 10.0, -1_000_000, 1_000_000), 1, 1)
-            self.comma()
-            self.u1(77)
-            self.comma()
-            if fixed:
-                self.decimal(0, 1, 1)
-            self.comma()
-            self.u1(77)
-            self.commas(2)
+            self.fix_fields(fixed)
         elif number == 3:
-            self.u1(65)
-            self.comma()
-            self.u1(48 + max(1, fix))
-            self.comma()
-            for i in range(12):
-                if i < quantise(self.inputs[9] if fixed else 0.0, 0, 12):
-                    self.digits(i + 1, 2)
-                self.comma()
-            for i in range(3):
-                self.decimal(150 if fixed else 9999, 1, 2)
-                if i < 2:
-                    self.comma()
+            self.satellites_fields(fix)
         elif number == 4:
             self.u1(49)
             self.comma()
@@ -733,15 +783,7 @@ class NeoM8n(Chip):
             self.comma()
             self.digits(0, 2)
         else:
-            if fixed:
-                self.place_field()
-                self.clock_field()
-                self.u1(65)
-            else:
-                self.commas(5)
-                self.u1(86)
-            self.comma()
-            self.u1(mode)
+            self.place_fields(fixed)
         total = 0
         for i in range(1, self.length):
             total = total ^ self.frame[i]
