@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -282,6 +283,25 @@ def test_check_block_refuses_outputs_that_are_no_numbers() -> None:
     check_block(Root(), inputs={"given": 4.0})
     with pytest.raises(AssertionError, match=r"output part.root is not finite for inputs \{'given': -4.0\}"):
         check_block(Root(), inputs={"given": -4.0})
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    """80 lines, its docstring apart: beyond that it does more than one thing, and is split by what it does."""
+    root = Path(ironbird.__file__).parent
+    longest = {
+        f"{path.relative_to(root)}:{node.name}": length
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (length := _length(node)) > 80
+    }
+    assert longest == {}
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = node.body[0]
+    told = ast.get_docstring(node, clean=False) is not None and first.end_lineno is not None
+    assert node.end_lineno is not None
+    return node.end_lineno - node.lineno + 1 - ((first.end_lineno or 0) - first.lineno + 1 if told else 0)
 
 
 def test_public_names_are_these_and_load() -> None:

@@ -55,52 +55,78 @@ if TYPE_CHECKING:
     from ironbird.flight.order import Order
 
 
+FolderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--folder",
+        "--px4",
+        "--ardupilot",
+        help="Where the autopilot is: PX4's build folder, the folder with arducopter; by default IRONBIRD_PX4 or "
+        "IRONBIRD_ARDUPILOT, then the PATH.",
+    ),
+]
+PilotOption = Annotated[
+    Literal["ours", "none", "sticks"],
+    typer.Option(
+        help="Who commands: 'ours', the built-in ground station, flies the mission; with 'none' QGroundControl, "
+        "MAVSDK, MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; "
+        "'sticks' fly a multicopter of PX4 to the mission's places in position mode."
+    ),
+]
+SpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
+    ),
+]
+TimeOption = Annotated[
+    Literal["real", "virtual", "paced"],
+    typer.Option(
+        help="The autopilot's clock: the wall's; the simulation's, so that the flight repeats to the last byte; or "
+        "that held to the wall clock."
+    ),
+]
+ChipsOption = Annotated[
+    str,
+    typer.Option(
+        help="A board (pilotpi) whose chips the autopilot's own drivers read; the program is its build for that "
+        "board, named by IRONBIRD_PX4_PILOTPI or IRONBIRD_ARDUPILOT_PILOTPI."
+    ),
+]
+HeadlessOption = Annotated[
+    bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl).")
+]
+TwinOption = Annotated[
+    bool,
+    typer.Option(
+        "--twin", help="With --time virtual: fly the same without faults too, and list what the faults caused."
+    ),
+]
+FlightsOption = Annotated[
+    int,
+    typer.Option(
+        help="With --pilot none: after how many flights, each with a landing and disarming, the run ends; 0: it "
+        "goes on until --until or Ctrl-C.",
+        min=0,
+        max=1000,
+    ),
+]
+InstanceOption = Annotated[
+    int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
+]
+
+
 def sitl(
     autopilot: ControlArgument,
     vehicle: VehicleOption = "quad_f450",
-    folder: Annotated[
-        str | None,
-        typer.Option(
-            "--folder",
-            "--px4",
-            "--ardupilot",
-            help="Where the autopilot is: PX4's build folder, the folder with arducopter; by default IRONBIRD_PX4 or "
-            "IRONBIRD_ARDUPILOT, then the PATH.",
-        ),
-    ] = None,
+    folder: FolderOption = None,
     mission: PlanMissionOption = None,
-    pilot: Annotated[
-        Literal["ours", "none", "sticks"],
-        typer.Option(
-            help="Who commands: 'ours', the built-in ground station, flies the mission; with 'none' QGroundControl, "
-            "MAVSDK, MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; "
-            "'sticks' fly a multicopter of PX4 to the mission's places in position mode."
-        ),
-    ] = "ours",
-    speed: Annotated[
-        str | None,
-        typer.Option(
-            metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
-        ),
-    ] = None,
-    time: Annotated[
-        Literal["real", "virtual", "paced"],
-        typer.Option(
-            help="The autopilot's clock: the wall's; the simulation's, so that the flight repeats to the last byte; or "
-            "that held to the wall clock."
-        ),
-    ] = "real",
-    chips: Annotated[
-        str,
-        typer.Option(
-            help="A board (pilotpi) whose chips the autopilot's own drivers read; the program is its build for that "
-            "board, named by IRONBIRD_PX4_PILOTPI or IRONBIRD_ARDUPILOT_PILOTPI."
-        ),
-    ] = "",
+    pilot: PilotOption = "ours",
+    speed: SpeedOption = None,
+    time: TimeOption = "real",
+    chips: ChipsOption = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl).")
-    ] = False,
+    headless: HeadlessOption = False,
     link: LinkOption = None,
     rule: RuleOption = None,
     save: SaveOption = None,
@@ -111,27 +137,12 @@ def sitl(
     set_: SetOption = None,
     param: ParamOption = None,
     params: ParamsOption = None,
-    twin: Annotated[
-        bool,
-        typer.Option(
-            "--twin", help="With --time virtual: fly the same without faults too, and list what the faults caused."
-        ),
-    ] = False,
+    twin: TwinOption = False,
     home: HomeYawOption = None,
-    flights: Annotated[
-        int,
-        typer.Option(
-            help="With --pilot none: after how many flights, each with a landing and disarming, the run ends; 0: it "
-            "goes on until --until or Ctrl-C.",
-            min=0,
-            max=1000,
-        ),
-    ] = 1,
+    flights: FlightsOption = 1,
     world: WorldOption = "",
     sight: SightOption = None,
-    instance: Annotated[
-        int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
-    ] = None,
+    instance: InstanceOption = None,
     seed: SeedOption = 0,
     until: Annotated[float, typer.Option(help="End after this many seconds of simulation time.", min=1)] = 600.0,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; out/AUTOPILOT-VEHICLE by default.")] = None,
@@ -174,22 +185,16 @@ def sitl(
             order = replace(order, settings={**start_settings(order, yaw_deg=yaw), **order.settings})
         if flights != 1 and pilot != "none":
             raise IronbirdError("--flights counts flights of another ground station: add --pilot none")
-        own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
-        orders = []
-        for number in range(count):
-            options: dict[str, Any] = {"pilot": pilot, "ground_station": not headless and number == 0}
-            if folder:
-                options["folder"] = folder
-            options |= {"time": time} if time != "real" else {}
-            quiet = headless and pilot != "none" and autopilot == "px4" and time == "real" and not chips
-            options |= {"quiet": True} if quiet else {}
-            options |= {"flights": flights} if flights != 1 else {}
-            options |= {"params": own} if own else {}
-            if instance is not None or count > 1:
-                options["instance"] = (instance or 0) + number
-            options |= {"chips": chips} if chips else {}
-            orders.append(replace(order, seed=seed + number, options=options))
+        options: dict[str, Any] = {"pilot": pilot, **({"folder": folder} if folder else {})}
+        options |= {"time": time} if time != "real" else {}
+        quiet = headless and pilot != "none" and autopilot == "px4" and time == "real" and not chips
+        options |= {"quiet": True} if quiet else {}
+        options |= {"flights": flights} if flights != 1 else {}
+        own = params_of(autopilot, params or [], param or [])
+        options |= {"params": own} if own else {}
+        options |= {"chips": chips} if chips else {}
+        orders = _numbered(replace(order, seed=seed, options=options), count, instance, ground_station=not headless)
         folders = [base if count == 1 else base / str(number) for number in range(count)]
         if twin and time == "real":
             raise IronbirdError("--twin needs a flight that repeats: add --time virtual")
@@ -198,6 +203,17 @@ def sitl(
         if router is not None:
             typer.echo(text_of(figures_of(router), values=False))
     raise typer.Exit(code)
+
+
+def _numbered(order: Order, count: int, instance: int | None, *, ground_station: bool) -> list[Order]:
+    """The orders of several vehicles at once: each has its own seed and ports, the first the ground station."""
+    orders = []
+    for number in range(count):
+        options = {**order.options, "ground_station": ground_station and number == 0}
+        if instance is not None or count > 1:
+            options["instance"] = (instance or 0) + number
+        orders.append(replace(order, seed=order.seed + number, options=options))
+    return orders
 
 
 def fly_one(

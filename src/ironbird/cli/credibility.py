@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ironbird.cli.options import SetOption, numbers_of, settings_of
 from ironbird.cli.output import EXIT_CODES, JsonOption, errors, print_table
+
+if TYPE_CHECKING:
+    from ironbird.credibility.compare import Comparison
+    from ironbird.credibility.plan import Plan
+    from ironbird.credibility.record import Record
 
 
 def credibility(
@@ -47,14 +52,10 @@ def credibility(
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
     import json
 
-    from ironbird.credibility.compare import check_mark, compare
-    from ironbird.credibility.drive import drive as drive_model
+    from ironbird.credibility.compare import compare
     from ironbird.credibility.evidence import add_entry, standing
-    from ironbird.credibility.index import MEANS
-    from ironbird.credibility.plan import Plan, load_plan
     from ironbird.credibility.readers import read_record
-    from ironbird.credibility.setpoints import fitted, fly_setpoints
-    from ironbird.errors import RecordError, UnknownNameError
+    from ironbird.errors import RecordError
     from ironbird.report.credibility_page import (
         credibility_numbers,
         write_credibility_json,
@@ -62,17 +63,7 @@ def credibility(
     )
 
     with errors():
-        plan = load_plan(tests) if tests else Plan()
-        changes: dict[str, object] = {}
-        if mean is not None:
-            if mean not in MEANS:
-                raise UnknownNameError("mean", mean, MEANS)
-            changes["mean"] = mean
-        if weight:
-            changes["weights"] = {**plan.weights, **dict(check_mark(text) for text in weight)}
-        if tolerance is not None:
-            changes["tolerance"] = tolerance
-        plan = plan.model_copy(update=changes)
+        plan = _plan(tests, mean, weight or [], tolerance)
         span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
         asked = (span[0], span[1]) if span else None
         if drive == bool(simulated):
@@ -82,23 +73,11 @@ def credibility(
         if (drive or evidence) and vehicle is None:
             raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
         record = read_record(real, columns=plan.columns("real"), salvage=salvage)
-        if drive and setpoints:
+        if drive:
             assert vehicle is not None
-            flown, window_s = fly_setpoints(record, vehicle, window_s=asked, params=settings_of(set_))
-            comparison = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
-            title = (
-                f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} by the set-points of {real.name}"
-            )
-        elif drive:
-            assert vehicle is not None
-            driven = drive_model(
-                record, vehicle, plan.drive, restart_s=restart, window_s=asked, params=settings_of(set_)
-            )
-            comparison = compare(
-                driven.real, [driven.simulated], driven.fitted(plan), shift_s=0.0, window_s=driven.window_s
-            )
-            comparison = driven.beside(comparison)
-            title = f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} against {real.name}"
+            how = {"window_s": asked, "params": settings_of(set_)}
+            comparison, words = _driven(record, vehicle, plan, how, setpoints=setpoints, restart_s=restart)
+            title = f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} {words} {real.name}"
         else:
             records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
             comparison = compare(record, records, plan, shift_s=shift, window_s=asked, most_shift_s=most_shift)
@@ -113,16 +92,57 @@ def credibility(
     if as_json:
         typer.echo(json.dumps(credibility_numbers(comparison), indent=2))
         raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
-    rows = {
+    print_table(_rows(comparison), title)
+    typer.echo(f"report: {page}")
+    raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
+
+
+def _driven(
+    record: Record, vehicle: str, plan: Plan, how: dict[str, Any], *, setpoints: bool, restart_s: float | None
+) -> tuple[Comparison, str]:
+    """A record beside a model that its commands drive, or that its set-points fly; and what that is called."""
+    from ironbird.credibility.compare import compare
+    from ironbird.credibility.drive import drive
+    from ironbird.credibility.setpoints import fitted, fly_setpoints
+
+    if setpoints:
+        flown, window_s = fly_setpoints(record, vehicle, **how)
+        found = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
+        return found, "by the set-points of"
+    driven = drive(record, vehicle, plan.drive, restart_s=restart_s, **how)
+    found = compare(driven.real, [driven.simulated], driven.fitted(plan), shift_s=0.0, window_s=driven.window_s)
+    return driven.beside(found), "against"
+
+
+def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: float | None) -> Plan:
+    """The tests of a file, or the usual ones, with what the command line changes."""
+    from ironbird.credibility.compare import check_mark
+    from ironbird.credibility.index import MEANS
+    from ironbird.credibility.plan import Plan, load_plan
+    from ironbird.errors import UnknownNameError
+
+    plan = load_plan(tests) if tests else Plan()
+    changes: dict[str, object] = {}
+    if mean is not None:
+        if mean not in MEANS:
+            raise UnknownNameError("mean", mean, MEANS)
+        changes["mean"] = mean
+    if weight:
+        changes["weights"] = {**plan.weights, **dict(check_mark(text) for text in weight)}
+    if tolerance is not None:
+        changes["tolerance"] = tolerance
+    return plan.model_copy(update=changes)
+
+
+def _rows(comparison: Comparison) -> dict[str, str]:
+    """What is printed of a comparison."""
+    return {
         "time shift": "; ".join(str(s) for s in comparison.shifts),
         **{f"{i.test.name}": _said(i.value, i.low, i.high, i.passed) for i in comparison.indices},
         **{f"class {name}": _said(*value) for name, value in comparison.classes.items()},
         "overall": _said(*comparison.overall),
         "smallest": f"{comparison.smallest.least:.4f} ({comparison.smallest.test.name})",
     }
-    print_table(rows, title)
-    typer.echo(f"report: {page}")
-    raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
 
 
 def _said(value: float, low: float, high: float, passed: bool | None = None) -> str:

@@ -49,13 +49,37 @@ MOST_COMPARED = 6  # flights on one page
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
 
 
+PlanOption = Annotated[
+    Path | None,
+    typer.Option(help="A QGroundControl .plan or waypoint file that a control system outside flies instead."),
+]
+StartOption = Annotated[
+    str | None,
+    typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
+]
+LogStepOption = Annotated[
+    float, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).", min=0.001)
+]
+IntegrationOption = Annotated[
+    str,
+    typer.Option(
+        metavar="METHOD@STEP",
+        help="Integration in place of the vehicle's own, such as rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
+    ),
+]
+SpeedOption = Annotated[
+    float | None,
+    typer.Option(help="Keep to the wall clock at this factor and listen to 'ironbird tune'.", min=0.01, max=100),
+]
+ReplayOption = Annotated[
+    Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
+]
+
+
 def fly(
     vehicle: VehicleArgument,
     mission: MissionOption = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option(help="A QGroundControl .plan or waypoint file that a control system outside flies instead."),
-    ] = None,
+    plan: PlanOption = None,
     control: ControlOption = None,
     option: OptionOption = None,
     wind: WindOption = None,
@@ -64,33 +88,17 @@ def fly(
     home: HomeOption = None,
     world: WorldOption = "",
     sight: SightOption = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
-    ] = None,
+    start: StartOption = None,
     seed: SeedOption = 0,
     set_: SetOption = None,
     fault: FaultOption = None,
     require: RequireOption = None,
     until: UntilOption = None,
-    log_step: Annotated[
-        float, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).", min=0.001)
-    ] = 0.02,
-    integration: Annotated[
-        str,
-        typer.Option(
-            metavar="METHOD@STEP",
-            help="Integration in place of the vehicle's own, such as rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
-        ),
-    ] = "",
+    log_step: LogStepOption = 0.02,
+    integration: IntegrationOption = "",
     out: OutOption = None,
-    speed: Annotated[
-        float | None,
-        typer.Option(help="Keep to the wall clock at this factor and listen to 'ironbird tune'.", min=0.01, max=100),
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
-    ] = None,
+    speed: SpeedOption = None,
+    replay: ReplayOption = None,
     ulog: UlogOption = False,
     csv: CsvOption = False,
 ) -> None:

@@ -24,51 +24,83 @@ from ironbird.cli.output import code_of_all, ending_in_order, errors, print_tabl
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 
 if TYPE_CHECKING:
+    from ironbird.flight.order import Order
     from ironbird.transport.cable import Cable, Load
 
 CLEAR_LINE = "\r\x1b[K"
 
 
+PortOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Serial port of the board, for example /dev/ttyACM0; repeat it for several boards at once, each with "
+        "its vehicle if you like: /dev/ttyACM1=aerosonde."
+    ),
+]
+BaudOption = Annotated[
+    int, typer.Option(help="Baud rate of the serial port; boards on USB ignore it.", min=1200, max=12_000_000)
+]
+UdpOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Or a UDP port to which the board sends; repeatable, also beside serial ports: 14560=aerosonde."),
+]
+VehicleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file, quad_f450 by default; with "
+        "several boards one for all, or one for each: serial ports first."
+    ),
+]
+BesideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Another vehicle on the same clock under any control system of 'ironbird systems', for example "
+        "px4=quad_iris; it flies the mission, or its own. Repeatable."
+    ),
+]
+MissionOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Upload this (.plan, waypoint file, mission file), arm and fly it. Without it no commands are sent."
+    ),
+]
+SensorHzOption = Annotated[
+    float,
+    typer.Option(
+        help="Inertial samples a second: 1000, 500, 250, 200 or 100; 2000, 4000, 5000 or 8000 go out in batches, "
+        "with a model as fast (--model-hz).",
+        min=10,
+        max=8000,
+    ),
+]
+ModelHzOption = Annotated[
+    float,
+    typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", min=1000, max=8000),
+]
+ControlHzOption = Annotated[float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)]
+PriorityOption = Annotated[
+    bool, typer.Option("--priority/--no-priority", help="Ask the system for real-time priority.")
+]
+CoreOption = Annotated[
+    int | None,
+    typer.Option(help="Keep the loop on this core of the processor; of the next for the next board.", min=0),
+]
+WriteParamsOption = Annotated[
+    Path | None,
+    typer.Option(help="Only write the vehicle's parameters for a PX4 board, as QGroundControl loads them."),
+]
+
+
 def hil(
-    port: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Serial port of the board, for example /dev/ttyACM0; repeat it for several boards at once, each with "
-            "its vehicle if you like: /dev/ttyACM1=aerosonde."
-        ),
-    ] = None,
-    baud: Annotated[
-        int, typer.Option(help="Baud rate of the serial port; boards on USB ignore it.", min=1200, max=12_000_000)
-    ] = 921_600,
-    udp: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Or a UDP port to which the board sends; repeatable, also beside serial ports: 14560=aerosonde."
-        ),
-    ] = None,
+    port: PortOption = None,
+    baud: BaudOption = 921_600,
+    udp: UdpOption = None,
     host: Annotated[str, typer.Option(help="Address of this computer that the board sends to, with --udp.")] = (
         "127.0.0.1"
     ),
-    vehicle: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file, quad_f450 by default; with "
-            "several boards one for all, or one for each: serial ports first."
-        ),
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Another vehicle on the same clock under any control system of 'ironbird systems', for example "
-            "px4=quad_iris; it flies the mission, or its own. Repeatable."
-        ),
-    ] = None,
-    mission: Annotated[
-        str | None,
-        typer.Option(
-            help="Upload this (.plan, waypoint file, mission file), arm and fly it. Without it no commands are sent."
-        ),
-    ] = None,
+    vehicle: VehicleOption = None,
+    beside: BesideOption = None,
+    mission: MissionOption = None,
     until: Annotated[float, typer.Option(help="End after this many seconds.", min=1)] = 60.0,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
@@ -77,38 +109,17 @@ def hil(
     require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
-    sensor_hz: Annotated[
-        float,
-        typer.Option(
-            help="Inertial samples a second: 1000, 500, 250, 200 or 100; 2000, 4000, 5000 or 8000 go out in batches, "
-            "with a model as fast (--model-hz).",
-            min=10,
-            max=8000,
-        ),
-    ] = 500.0,
-    model_hz: Annotated[
-        float,
-        typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", min=1000, max=8000),
-    ] = 1000.0,
-    control_hz: Annotated[
-        float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)
-    ] = 400.0,
+    sensor_hz: SensorHzOption = 500.0,
+    model_hz: ModelHzOption = 1000.0,
+    control_hz: ControlHzOption = 400.0,
     wait: Annotated[float, typer.Option(help="Seconds to wait for the first controls.", min=1)] = 30.0,
-    priority: Annotated[
-        bool, typer.Option("--priority/--no-priority", help="Ask the system for real-time priority.")
-    ] = True,
-    core: Annotated[
-        int | None,
-        typer.Option(help="Keep the loop on this core of the processor; of the next for the next board.", min=0),
-    ] = None,
+    priority: PriorityOption = True,
+    core: CoreOption = None,
     headless: Annotated[bool, typer.Option("--headless", help="Do not feed QGroundControl on UDP 14550.")] = False,
     link: LinkOption = None,
     rule: RuleOption = None,
     save: SaveOption = None,
-    write_params: Annotated[
-        Path | None,
-        typer.Option(help="Only write the vehicle's parameters for a PX4 board, as QGroundControl loads them."),
-    ] = None,
+    write_params: WriteParamsOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; out/hil-VEHICLE by default.")] = None,
 ) -> None:
     """Hardware in the loop: a flight controller on a cable flies a vehicle in real time.
@@ -127,12 +138,9 @@ def hil(
     Without a board: 'python -m ironbird.transport.serial_wire' makes a serial line with two ends, 'ironbird
     autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
-    from ironbird.errors import OrderError
     from ironbird.flight.flight import fly
-    from ironbird.flight.prepare import fit
-    from ironbird.flight.systems import read_options, title_of
+    from ironbird.flight.systems import title_of
     from ironbird.flight.together import fly_together
-    from ironbird.systems.hardware.kind import HARDWARE, HardwareOptions, cable_of
     from ironbird.transport.router.beside import routed
 
     vehicles = vehicle or ["quad_f450"]
@@ -140,54 +148,16 @@ def hil(
         _write_params(vehicles[0], write_params)
         return
     with errors():
-        boards: list[dict[str, Any]] = [{"port": one} for one, _ in map(_apart, port or [])]
-        boards += [{"udp": _udp_port(one), "host": host} for one, _ in map(_apart, udp or [])]
-        boards = boards or [{}]
-        named = [name for _, name in map(_apart, [*(port or []), *(udp or [])])] or [""]
-        if len(vehicles) not in (1, len(boards)):
-            raise OrderError(f"{len(vehicles)} vehicles for {len(boards)} boards: give one for all, or one for each")
-        if any(named) and len(vehicles) > 1:
-            raise OrderError("a vehicle stands behind its port (PORT=VEHICLE) or in the list of --vehicle, not in both")
-        orders, titles = [], []
-        for number, board in enumerate(boards):
-            given = {**board, "baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
-            given |= {"priority": priority, "ground_station": not headless}
-            given |= {"core": core + number} if core is not None else {}
-            given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
-            order = order_from(
-                named[number] or vehicles[number if len(vehicles) > 1 else 0],
-                mission=mission or "none",  # without commands the board flies what it has, or by its pilot
-                control="hardware",
-                options=given,
-                weather=weather_of(wind, turbulence),
-                world=world,
-                faults=fault or [],
-                requirements=require or [],
-                settings=settings_of(set_),
-                seed=seed + number,
-                until_s=until,
-            )
-            options = read_options(HARDWARE, order.options)
-            assert isinstance(options, HardwareOptions)
-            cable = cable_of(options)
-            _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cable)
-            orders.append(order)
-            titles.append(f"on {cable.name}")
-        for number, one in enumerate(beside or [], start=len(orders)):
-            control, equals, name = one.partition("=")
-            if not (equals and control and name):
-                raise OrderError(f"--beside '{one}': give CONTROL=VEHICLE, for example reference=quad_f450")
-            orders.append(
-                order_from(
-                    name,
-                    mission=mission,
-                    control=control,
-                    weather=weather_of(wind, turbulence),
-                    seed=seed + number,
-                    until_s=until,
-                )
-            )
-            titles.append(f"under {title_of(control)}")
+        shared: dict[str, Any] = {"weather": weather_of(wind, turbulence), "until_s": until}
+        given: dict[str, Any] = {"baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
+        given |= {"priority": priority, "ground_station": not headless}
+        given |= {"core": core} if core is not None else {}
+        given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
+        broken = {"world": world, "faults": fault or [], "requirements": require or [], "settings": settings_of(set_)}
+        boards = _boards(port or [], udp or [], host, vehicles)
+        orders, titles = _board_orders(boards, given, mission, seed, {**shared, **broken})
+        others = _orders_beside(beside or [], mission, seed + len(orders), shared)
+        orders, titles = [*orders, *others], [*titles, *(f"under {title_of(order.control)}" for order in others)]
         base = out or Path("out") / f"hil-{Path(orders[0].vehicle).stem}"
         folders = [base if len(orders) == 1 else base / str(number) for number in range(1, len(orders) + 1)]
         try:
@@ -207,6 +177,67 @@ def hil(
         if router is not None:
             typer.echo(text_of(figures_of(router), values=False))
     raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
+
+
+def _boards(port: list[str], udp: list[str], host: str, vehicles: list[str]) -> list[tuple[dict[str, Any], str]]:
+    """Where each board is, as options of its control system, and the vehicle that it flies."""
+    from ironbird.errors import OrderError
+
+    places: list[dict[str, Any]] = [{"port": one} for one, _ in map(_apart, port)]
+    places += [{"udp": _udp_port(one), "host": host} for one, _ in map(_apart, udp)]
+    places = places or [{}]
+    named = [name for _, name in map(_apart, [*port, *udp])] or [""]
+    if len(vehicles) not in (1, len(places)):
+        raise OrderError(f"{len(vehicles)} vehicles for {len(places)} boards: give one for all, or one for each")
+    if any(named) and len(vehicles) > 1:
+        raise OrderError("a vehicle stands behind its port (PORT=VEHICLE) or in the list of --vehicle, not in both")
+    each = vehicles if len(vehicles) > 1 else vehicles * len(places)
+    return [(place, name or usual) for place, name, usual in zip(places, named, each, strict=True)]
+
+
+def _board_orders(
+    boards: list[tuple[dict[str, Any], str]],
+    given: dict[str, Any],
+    mission: str | None,
+    seed: int,
+    shared: dict[str, Any],
+) -> tuple[list[Order], list[str]]:
+    """The orders of all boards, and where each is; what its cable has to carry is printed."""
+    from ironbird.flight.prepare import fit
+    from ironbird.flight.systems import read_options
+    from ironbird.systems.hardware.kind import HARDWARE, HardwareOptions, cable_of
+
+    orders, titles = [], []
+    for number, (board, vehicle) in enumerate(boards):
+        own = {"core": given["core"] + number} if "core" in given else {}
+        order = order_from(
+            vehicle,
+            mission=mission or "none",  # without commands the board flies what it has, or by its pilot
+            control="hardware",
+            options={**board, **given, **own},
+            seed=seed + number,
+            **shared,
+        )
+        options = read_options(HARDWARE, order.options)
+        assert isinstance(options, HardwareOptions)
+        cable = cable_of(options)
+        _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cable)
+        orders.append(order)
+        titles.append(f"on {cable.name}")
+    return orders, titles
+
+
+def _orders_beside(beside: list[str], mission: str | None, seed: int, shared: dict[str, Any]) -> list[Order]:
+    """The orders of vehicles that fly beside the boards, each under its own control system."""
+    from ironbird.errors import OrderError
+
+    orders = []
+    for number, one in enumerate(beside):
+        control, equals, name = one.partition("=")
+        if not (equals and control and name):
+            raise OrderError(f"--beside '{one}': give CONTROL=VEHICLE, for example reference=quad_f450")
+        orders.append(order_from(name, mission=mission, control=control, seed=seed + number, **shared))
+    return orders
 
 
 def _apart(text: str) -> tuple[str, str]:
