@@ -22,9 +22,10 @@ from ironbird.app.monitor import Monitor
 from ironbird.errors import IronbirdError, RunError
 from ironbird.faults.spec import Injection
 from ironbird.files.trust import NO_TRUST, Trust
-from ironbird.flight.flight import Flight, fly, take_seat
+from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
+from ironbird.flight.seat import take_seat
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.flight.witness import Witness
 from ironbird.ground.client.attended import Attended

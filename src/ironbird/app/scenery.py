@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.flight.surroundings import ordered_world
+from ironbird.flight.worlds import ordered_world
 from ironbird.world.model import Box, Cylinder, Heightfield, Material, Mesh, Mover, Obstacle, Plane, Sphere, World
 
 MOST_POINTS = 257  # of a terrain's side

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -44,16 +45,16 @@ from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.prepare import targets_in
-from ironbird.flight.surroundings import ordered_world
 from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
+from ironbird.flight.worlds import ordered_world
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.protocols.plan_file import parse_plan
 from ironbird.requirements import library
-from ironbird.rig.link_faults import with_links
 from ironbird.scenario.grammar import scenario_names
 from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
+from ironbird.vehicles.external import with_links
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.load import Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
@@ -105,7 +106,7 @@ def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...]
     else:
         kind = kind_of(control)
         fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
-        loaded = with_links(fitted, kind.links(kind.options()))
+        loaded = replace(fitted, diagram=with_links(fitted.diagram, kind.links(kind.options())))
     placed = put_in_world(loaded, sights) if in_world else loaded
     return Outline(placed.diagram, placed.integration.step_s if inside and control != "external" else None)
 

@@ -25,8 +25,8 @@ from ironbird.campaign.scenarios import renamed
 from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
 from ironbird.errors import IronbirdError, StoreError, shortened
-from ironbird.flight.surroundings import IN_TEXT
 from ironbird.flight.systems import repeats
+from ironbird.flight.worlds import IN_TEXT
 
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 LARGEST_B = 8 * 2**30  # of a pack that is taken out of its zip file

@@ -241,11 +241,11 @@ def settings_of(texts: list[str] | None, option: str = "--set ") -> dict[str, Nu
 
 def sight_of(texts: list[str] | None) -> list[dict[str, Any]]:
     """`--sight` of the command line: tables of sensors."""
-    from ironbird.world.runner import sensor_tables
-
     tables: list[dict[str, Any]] = []
     for text in texts or []:
         if text.endswith(".toml"):
+            from ironbird.world.runner import sensor_tables
+
             tables += sensor_tables(text)
             continue
         kind, _, rest = text.partition(":")

@@ -206,3 +206,13 @@ def _is_part(instance: int | str) -> bool:
     if isinstance(instance, int):
         return instance >= 0
     return re.fullmatch(r"\w+", instance, re.ASCII) is not None and not instance.isdecimal()
+
+
+def is_link(injection: Injection) -> bool:
+    """Whether a fault is one of links."""
+    return all(target.startswith("route/") for target in injection.targets)
+
+
+def is_sight(injection: Injection) -> bool:
+    """Whether a fault is one of sensors that see the world."""
+    return injection.fault.id.startswith("sight.")

@@ -35,13 +35,13 @@ class Registry(Mapping[str, str], Generic[Part]):
         self,
         family: str,
         own: Mapping[str, str],
-        kind: Callable[..., Part],
+        kind: Callable[..., Part] | str,
         *,
         what: str,
         listed_by: str = "",
         error: type[IronbirdError] = IronbirdError,
     ) -> None:
-        """`kind`: type of the parts, or base class where the parts are classes; `what`: a part in words."""
+        """`kind`: type of the parts (base class where parts are classes), or its home; `what`: a part in words."""
         self.group = f"ironbird.{family}"
         self.variable = f"IRONBIRD_{family.upper()}"
         self._kind: Any = kind
@@ -81,9 +81,9 @@ class Registry(Mapping[str, str], Generic[Part]):
             part: Part = load_home(home)
         except NamedCodeError as error:
             raise self._error(f"{self._what} '{name}' at {error}; see {self.variable}") from error
-        fits = issubclass(part, self._kind) if isinstance(part, type) else isinstance(part, self._kind)
-        if not fits:
-            raise self._error(f"{self._what} '{name}': {home} is no {self._kind.__name__} but a {type(part).__name__}")
+        kind = load_home(self._kind) if isinstance(self._kind, str) else self._kind
+        if not (issubclass(part, kind) if isinstance(part, type) else isinstance(part, kind)):
+            raise self._error(f"{self._what} '{name}': {home} is no {kind.__name__} but a {type(part).__name__}")
         return part
 
     def file_of(self, name: str) -> Path | None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ironbird.blocks.environment.magnetic_wmm import wmm_field
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.flight.surroundings import lanes_of
 from ironbird.protocols.geodesy import to_geodetic
+from ironbird.runtime.lanes import lanes_of
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at

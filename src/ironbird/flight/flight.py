@@ -6,37 +6,34 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
-from ironbird.files.trust import NO_TRUST, Trust
+from ironbird.files.trust import Trust
 from ironbird.flight.derived import derived
 from ironbird.flight.flown import Flown
-from ironbird.flight.given_plan import title_of_plan
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
-from ironbird.flight.outside import fly_outside
-from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle, has_link_faults
+from ironbird.flight.prepare import OBJECT, Fitted, fit, fit_vehicle, has_link_faults
 from ironbird.flight.reactions import Reaction, reactions_of
-from ironbird.flight.sights import sha256_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
-from ironbird.protocols.plan_file import LocalItem
-from ironbird.rig.rig import Rig
-from ironbird.rig.system import ControlSystem, Pilot, Seat, Task
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
 
+if TYPE_CHECKING:
+    from ironbird.rig.rig import Rig
+    from ironbird.rig.system import ControlSystem, Pilot
+
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
-CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -99,6 +96,8 @@ class Flight(Flown):
     def mission_title(self) -> str:
         """What it was to fly."""
         if self.order.has_plan:
+            from ironbird.flight.given_plan import title_of_plan
+
             return title_of_plan(self.order)
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
@@ -129,6 +128,8 @@ class Flight(Flown):
         rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
         rows["sha256"] = self.sha256
         if self.order.sight:
+            from ironbird.flight.sights import sha256_of
+
             rows["sha256 of sight"] = f"{sha256_of(self.samples)} ({len(self.samples)} samples)"
         if self.logs:
             rows["sha256 of all"] = f"{self.sha256_of_all} (flight, its words, its log)"
@@ -211,14 +212,20 @@ def fly(
     that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
     own.
     """
-    seat: Seat | None = None
-    if isinstance(control, ControlSystem):
-        seat, control = Seat(control, pilot), control.fills or f"{OBJECT}{control.name}"
+    system = None if control is None or isinstance(control, str) else control
+    if system is not None:
+        control = system.fills or f"{OBJECT}{system.name}"
+    assert control is None or isinstance(control, str)
     order = _ordered(what, control, ordered)
     fitted = _fitted(what, order)
     begin = time.perf_counter()
     if is_outside(order.control):
-        if seat is None:
+        from ironbird.flight.outside import fly_outside  # and with it the links
+        from ironbird.flight.seat import Seat, take_seat
+
+        if system is not None:
+            seat = Seat(system, pilot)
+        else:
             kind = kind_of(order.control)
             speed = speed or kind.pace(read_options(kind, order.options))
             trust = trust or Trust.by_hand(ordered.get("options"))
@@ -279,41 +286,3 @@ def _fitted(what: Order | Vehicle | str | Path, order: Order) -> Fitted:
         sights=[str(table["name"]) for table in order.sight],
         integration=order.integration,
     )
-
-
-def take_seat(
-    order: Order,
-    fitted: Fitted,
-    *,
-    folder: Path | None = None,
-    announce: Callable[[str], None] | None = None,
-    show: Callable[[str], None] | None = None,
-    trust: Trust = NO_TRUST,
-) -> Seat:
-    """The control system of an order, ready to be started."""
-    kind = kind_of(order.control)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    mission = order.mission
-    task = Task(
-        vehicle=fitted.vehicle,
-        items=_local_items(order) if mission is not None and not order.has_plan else (),
-        options=read_options(kind, order.options),
-        until_s=end_s(order, fitted.model),
-        script=order.script,
-        injections=order.faults,
-        folder=folder,
-        announce=announce,
-        show=show,
-        cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
-        wind_from_deg=order.weather.from_deg if order.weather.speed_mps > CALM_MPS else None,
-        seed=order.seed,
-        trust=trust,
-        navigator=mission.params if mission is not None else None,
-    )
-    return kind.seat(task)
-
-
-def _local_items(order: Order) -> Sequence[LocalItem]:
-    assert order.mission is not None
-    return [LocalItem(i.north_m, i.east_m, i.height_m, i.hold_s, i.kind, i.yaw_deg) for i in order.mission.item]

@@ -14,7 +14,7 @@ from ironbird.protocols.mavlink.numbers import (
     NAV_LAND,
     NAV_VTOL_LAND,
 )
-from ironbird.protocols.plan_file import PLACE_COMMANDS, Plan, PlanItem, is_plan, parse_plan
+from ironbird.protocols.plan_file import PLACE_COMMANDS, Plan, PlanItem, parse_plan
 
 Point = tuple[float, float, float]  # m north and east of home, and above it
 CIRCLES = (NAV_FENCE_CIRCLE_INCLUSION, NAV_FENCE_CIRCLE_EXCLUSION)
@@ -23,9 +23,7 @@ CORNERS = 36  # of a circle on a page
 
 def given_plan(order: Order) -> Plan | None:
     """The plan that an order's control system flies in place of a mission; None if it has none."""
-    if not order.has_plan or not is_plan(order.script):
-        return None
-    return parse_plan(order.script)
+    return parse_plan(order.script) if order.has_plan_file else None
 
 
 def title_of_plan(order: Order) -> str:

@@ -17,7 +17,6 @@ from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
-from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins, in_turn
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
@@ -84,7 +83,7 @@ class _Lanes:
         self.orders, self.live, self.line = orders, live, line
         self.state = prepare(model, orders)
         self.around = surroundings_of(orders, model)
-        self.piece_ticks = CHUNK_TICKS if self.around is None else LOOK_TICKS
+        self.piece_ticks = CHUNK_TICKS if self.around is None else self.around.look_ticks
         if self.around is not None:
             self.around.begin(self.state, f"vehicle '{orders[0].vehicle}'")
         self.sights, self.far = give_sight(self.state, orders, keep=everything), far_field_of(orders, model)

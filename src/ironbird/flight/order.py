@@ -24,11 +24,8 @@ from ironbird.faults.spec import Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
-from ironbird.flight.sights import digest_of, sensors_of
-from ironbird.flight.surroundings import ordered_world
+from ironbird.flight.worlds import ordered_world
 from ironbird.model.signal import Number
-from ironbird.protocols.orders import is_orders
-from ironbird.protocols.plan_file import is_plan, parse_plan
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
@@ -173,9 +170,12 @@ class Order:
             Integration.parse(self.integration)
         if self.sight and not self.world:
             raise OrderError("sensors that see the world are ordered, and no world: name one, such as 'field'")
-        names = [sensor.name for sensor in sensors_of(self.sight)]
-        if len(set(names)) < len(names):
-            raise OrderError(f"two sensors have one name among {', '.join(names)}; give each its own")
+        if self.sight:
+            from ironbird.flight.sights import sensors_of
+
+            names = [sensor.name for sensor in sensors_of(self.sight)]
+            if len(set(names)) < len(names):
+                raise OrderError(f"two sensors have one name among {', '.join(names)}; give each its own")
         for name, value in vars(self.weather).items():
             if _no_number(value):
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
@@ -221,6 +221,8 @@ class Order:
         if self.world:
             data["world"] = ordered_world(self.world).digest  # of all that its files say
         if self.sight:
+            from ironbird.flight.sights import digest_of
+
             data["sight"] = digest_of(self.sight)
         if self.integration:
             data["integration"] = self.integration
@@ -229,7 +231,16 @@ class Order:
     @property
     def has_plan(self) -> bool:
         """Whether its script takes the place of the mission; orders to the built-in ground station go beside it."""
-        return bool(self.script) and not is_orders(self.script)
+        if not self.script:
+            return False
+        from ironbird.protocols.orders import is_orders
+
+        return not is_orders(self.script)
+
+    @property
+    def has_plan_file(self) -> bool:
+        """Whether its script is a plan of another program, and no record of commands."""
+        return self.has_plan and _is_plan(self.script)
 
     # ------------------------------------------------------------------ plain data and text
 
@@ -368,7 +379,7 @@ def make_order(
     A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
     it was planned from, unless a `place` is given.
     """
-    if mission is None and is_plan(script):
+    if mission is None and script and _is_plan(script):
         flown, name = None, script_name
         place = planned_place(script, load_spec(vehicle).home) if place is None else place
     else:
@@ -397,8 +408,16 @@ def make_order(
     )
 
 
+def _is_plan(script: str) -> bool:
+    from ironbird.protocols.plan_file import is_plan
+
+    return is_plan(script)
+
+
 def planned_place(script: str, usual: Home) -> Home | None:
     """The home that a plan was made from; None if it says none, or the vehicle's own."""
+    from ironbird.protocols.plan_file import parse_plan
+
     planned = parse_plan(script).home
     if planned is None:
         return None

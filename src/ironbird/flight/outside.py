@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ironbird.errors import FaultError, LinkError
-from ironbird.faults.spec import Injection
+from ironbird.faults.spec import Injection, is_link
 from ironbird.flight.far_field import FarField
 from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order
@@ -31,7 +31,7 @@ from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
-from ironbird.rig.link_faults import FlownLinks, is_link
+from ironbird.rig.link_faults import FlownLinks
 from ironbird.rig.rig import Rig, attach
 from ironbird.rig.system import ControlSystem, Seat
 from ironbird.runtime.clock import Pace

@@ -11,7 +11,6 @@ from ironbird import rotations
 from ironbird.errors import OrderError
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
-from ironbird.flight.surroundings import STARTS
 from ironbird.vehicles import places as at
 
 FLAT_STARTS = (at.NAVIGATOR("origin_0"),)  # north, east
@@ -30,9 +29,9 @@ def start_settings(order: Order, north_m: float = 0.0, east_m: float = 0.0, yaw_
     known = model.params()
     found: dict[str, Any] = {}
     if north_m or east_m:
-        if STARTS[0] not in known:
+        if at.STARTS[0] not in known:
             raise OrderError(f"vehicle '{model.name}' stands on a round earth: give its place by --home")
-        for path in STARTS:
+        for path in at.STARTS:
             if path in known:
                 found[path] = np.add(of(path), [north_m, east_m, 0.0]).tolist()
         for path in FLAT_STARTS:
@@ -44,7 +43,7 @@ def start_settings(order: Order, north_m: float = 0.0, east_m: float = 0.0, yaw_
             raise OrderError(f"vehicle '{model.name}' starts from a launcher that points north: it has no other yaw")
         if at.BODY("yaw_0") in known:
             found[at.BODY("yaw_0")] = float(of(at.BODY("yaw_0"))[0]) + yaw
-        elif STARTS[0] in known:
+        elif at.STARTS[0] in known:
             turn = [math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)]
             found[at.BODY.attitude_0] = rotations.multiply(turn, of(at.BODY.attitude_0)).tolist()
             if at.NAVIGATOR("launch_course") in known:  # the runway lies ahead

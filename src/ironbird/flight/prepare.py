@@ -7,8 +7,8 @@ import functools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,25 +17,26 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
-from ironbird.faults.spec import Change, Injection
+from ironbird.faults.spec import Change, Injection, is_link, is_sight
 from ironbird.flight.derived import names_of
 from ironbird.flight.far_field import FarField
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
-from ironbird.flight.sights import Sights
-from ironbird.flight.surroundings import BARO_START, STARTS, Surroundings, home_in, near_of, ordered_world
 from ironbird.flight.systems import is_outside, kind_of, read_options
+from ironbird.flight.worlds import home_in, ordered_world
 from ironbird.model.signal import Signal
-from ironbird.rig.link_faults import is_link, with_links
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState, start
 from ironbird.vehicles import places as at
+from ironbird.vehicles.external import with_links
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_spec, load_vehicle, vehicle_path
 from ironbird.vehicles.spec import CLOSE, Home, Integration
-from ironbird.world.rays import Scene
-from ironbird.world.runner import is_sight
+
+if TYPE_CHECKING:
+    from ironbird.flight.sights import Sights
+    from ironbird.flight.surroundings import Surroundings
 
 STANDING_M = 0.01  # a vehicle whose gear is this near to the ground stands on it
 FAR = 100.0  # times the usual value of a parameter, or its part: it should be checked
@@ -60,7 +61,11 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
     if len(names) > 1:
         raise OrderError("flights side by side need one world")
     name = names.pop()
-    return Surroundings(near_of(name, ordered_world(name).digest), model) if name else None
+    if not name:
+        return None
+    from ironbird.flight.surroundings import Surroundings, near_of  # and with it all of `ironbird.world`
+
+    return Surroundings(near_of(name, ordered_world(name).digest), model)
 
 
 def far_field_of(orders: Sequence[Order], model: CompiledModel) -> FarField:
@@ -76,6 +81,9 @@ def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) 
     """Let the sensors of the world that orders name look at their lanes of a run; None if they name none."""
     if not any(order.sight for order in orders):
         return None
+    from ironbird.flight.sights import Sights  # and with it all of `ironbird.world`
+    from ironbird.world.rays import Scene
+
     tables, faults = [order.sight for order in orders], [order.faults for order in orders]
     scene, seeds = Scene(ordered_world(orders[0].world)), [order.seed for order in orders]
     state.beside = sights = Sights(scene, state.model, tables, seeds, faults, keep=keep)
@@ -174,7 +182,7 @@ def fit_vehicle(
             raise OrderError(f"control '{control}' has steps of its own; leave out the integration '{integration}'")
         vehicle = kind.fitted(vehicle, chosen)
         if linked:
-            vehicle = with_links(vehicle, kind.links(chosen))
+            vehicle = replace(vehicle, diagram=with_links(vehicle.diagram, kind.links(chosen)))
         if world:
             vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
         return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
@@ -293,8 +301,8 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
     align = np.array([half, -down[1] / (2 * half), down[0] / (2 * half), 0.0])
     foot = np.array([begin[0], begin[1], float(of(base)[0]) + float(fall @ begin[:2])])
     moved = foot + rotations.rotate(align, [0.0, 0.0, begin[2]]) - begin
-    starts = {path: (of(path) + moved).tolist() for path in STARTS if path in known}
-    heights = {path: float(of(path)[0] - moved[2]) for path in known if BARO_START.fullmatch(path)}
+    starts = {path: (of(path) + moved).tolist() for path in at.STARTS if path in known}
+    heights = {path: float(of(path)[0] - moved[2]) for path in known if at.BARO_START.fullmatch(path)}
     return {**starts, **heights, attitude: rotations.multiply(align, turned).tolist()}
 
 

@@ -22,16 +22,16 @@ import numpy as np
 from ironbird.blocks.sensors.sight import SIGHT
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import WorldError
-from ironbird.faults.spec import Injection
-from ironbird.flight.surroundings import lanes_of
+from ironbird.faults.spec import Injection, is_sight
 from ironbird.flight.witness import Witness
 from ironbird.rotations import from_matrices
+from ironbird.runtime.lanes import lanes_of
 from ironbird.runtime.state import RUNNING, RunState
 from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import SIGHT_INPUTS
 from ironbird.world.rays import Scene
-from ironbird.world.runner import Feed, Sample, SightWitness, WorldSensors, is_sight, kind_of, sensor_of
+from ironbird.world.runner import Feed, Sample, SightWitness, WorldSensors, kind_of, sensor_of
 from ironbird.world.sensors.camera import RENDERER_VERSION, Camera
 from ironbird.world.sensors.sensor import Sensor
 from ironbird.world.track import Track

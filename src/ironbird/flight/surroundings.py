@@ -8,56 +8,25 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
-from pathlib import Path
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.errors import OrderError, WorldError
-from ironbird.files.problems import Source, read_toml
+from ironbird.errors import OrderError
+from ironbird.flight.worlds import ordered_world
 from ironbird.model.diagram import Diagram
+from ironbird.runtime.lanes import lanes_of, write_lanes
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import GROUND_INPUTS, SLOTS
-from ironbird.vehicles.spec import Home
 from ironbird.world.lee import Lee
-from ironbird.world.model import DEFAULT, World
+from ironbird.world.model import DEFAULT
 from ironbird.world.near import Near, Shapes
 
 LOOK_TICKS = 20  # a vehicle at 30 m/s comes 0.6 m further
-BARO_START = re.compile(r"baro/\d+/height\.height_0")  # height at which a barometer begins
-STARTS = (at.BODY("p_0"), at.ESTIMATOR("position_0"), at.NAVIGATOR("point_0"))  # north, east, down at the start
 TYRE = re.compile(r"(?:.+/)?tyre\.friction")  # of a wheel: 1 on a dry road
 DRY_ROAD = 0.8  # friction of dry asphalt, on which tyres are as their file says; assumed
-IN_TEXT = "\n"  # a world that stands in the order itself
-
-
-def ordered_world(name: str) -> World:
-    """A world by name, by the path of its file, or from the text of one; kept until the file changes."""
-    if IN_TEXT in name:
-        return _parsed(name)
-    path = Path(name)
-    changed_ns = path.stat().st_mtime_ns if name.endswith(".toml") and path.is_file() else 0
-    return _loaded(name, changed_ns)
-
-
-@functools.lru_cache(maxsize=16)
-def _parsed(text: str) -> World:
-    from ironbird.world.files import world_of
-
-    try:
-        return world_of(Source(Path("world.toml"), read_toml(text), text))
-    except tomllib.TOMLDecodeError as error:
-        raise WorldError(f"the world in the order is not valid TOML: {error}; give the text of a world file") from None
-
-
-@functools.lru_cache(maxsize=16)
-def _loaded(name: str, changed_ns: int) -> World:
-    from ironbird.world.files import load_world
-
-    return load_world(name)
 
 
 @functools.lru_cache(maxsize=16)
@@ -66,18 +35,10 @@ def near_of(name: str, digest: str) -> Near:
     return Near(ordered_world(name))
 
 
-def home_in(world: World, own: Home) -> Home:
-    """Where a vehicle's home is on the earth: the world's origin, if it has one."""
-    if world.origin is None:
-        return own
-    place = world.origin
-    return own.model_copy(
-        update={"latitude_deg": place.latitude_deg, "longitude_deg": place.longitude_deg, "height_m": place.height_m}
-    )
-
-
 class Surroundings:
     """A world as the vehicles of one model see it."""
+
+    look_ticks = LOOK_TICKS
 
     def __init__(self, near: Near, model: CompiledModel) -> None:
         self.near, self.model = near, model
@@ -155,15 +116,15 @@ class Surroundings:
     def _put_on_ground(self, state: RunState) -> None:
         """Lift the starts of vehicles that stand by the height of the ground below them."""
         known = state.model.params()
-        if STARTS[0] not in known:
+        if at.STARTS[0] not in known:
             return
-        rows = state.model.param_rows(STARTS[0])
+        rows = state.model.param_rows(at.STARTS[0])
         places = lanes_of(state, state.params, rows)
         lift = self.near.world.height_at(places[:, 0], places[:, 1])
-        heights = [path for path in known if BARO_START.fullmatch(path)]
+        heights = [path for path in known if at.BARO_START.fullmatch(path)]
         for lane in np.flatnonzero(lift):
             block, place = divmod(int(lane), state.width)
-            for path in STARTS:
+            for path in at.STARTS:
                 if path in known:
                     value = state.params[block, state.model.param_rows(path), place].copy()
                     value[2] -= lift[lane]
@@ -176,22 +137,3 @@ class Surroundings:
 def stands(diagram: Diagram) -> bool:
     """Whether a vehicle begins on the ground."""
     return at.CONTACT.path in diagram.blocks or "ground_z" in diagram.block(at.BODY.path).inputs
-
-
-def lanes_of(state: RunState, array: np.ndarray, rows: slice) -> np.ndarray:
-    """Rows of an array of a run state, (lanes, rows)."""
-    if state.width == 1:
-        return array[:, rows, 0].copy()
-    part = array[:, rows, :]
-    return np.ascontiguousarray(part.transpose(0, 2, 1).reshape(-1, part.shape[1])[: state.lanes])
-
-
-def write_lanes(state: RunState, rows: slice, values: np.ndarray) -> None:
-    """Write rows (lanes, rows) of the inputs of a run state."""
-    blocks, width = state.inputs.shape[0], state.width
-    if width == 1:
-        state.inputs[:, rows, 0] = values
-        return
-    whole = np.zeros((blocks * width, values.shape[1]))
-    whole[: state.lanes] = values
-    state.inputs[:, rows, :] = whole.reshape(blocks, width, -1).transpose(0, 2, 1)

@@ -12,16 +12,18 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.registry import Registry
-from ironbird.rig.system import Kind, Options
+
+if TYPE_CHECKING:
+    from ironbird.rig.system import Kind, Options
 
 INSIDE = {"reference": "reference autopilot", "truth": "on the true state"}  # name -> title
-OUTSIDE = Registry(
+OUTSIDE: Registry[Kind] = Registry(
     "systems",
     {
         "px4": "ironbird.systems.px4.kind:PX4",
@@ -33,7 +35,7 @@ OUTSIDE = Registry(
         "autopilot_image": "ironbird.systems.autopilot_image.kind:AUTOPILOT_IMAGE",
         "chips": "ironbird.systems.chips.kind:CHIPS",
     },
-    Kind,
+    "ironbird.rig.system:Kind",
     what="control system",
     listed_by="ironbird systems",
     error=OrderError,

@@ -17,9 +17,10 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.files.trust import Trust
-from ironbird.flight.flight import Flight, fly, take_seat
+from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import fit
+from ironbird.flight.seat import take_seat
 from ironbird.host.realtime import undisturbed
 from ironbird.provant.cable import CableSystem
 from ironbird.provant.kind import FirmwareSystem

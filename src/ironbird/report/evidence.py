@@ -30,7 +30,7 @@ from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import model_of
-from ironbird.flight.surroundings import IN_TEXT, ordered_world
+from ironbird.flight.worlds import IN_TEXT, ordered_world
 from ironbird.report.campaign_page import write_campaign_page
 from ironbird.report.junit import write_junit
 from ironbird.world.files import world_files, world_names

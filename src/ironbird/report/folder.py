@@ -6,18 +6,18 @@ import importlib.util
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, LinkError
 from ironbird.files.whole import replacing, write_text
-from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight
-from ironbird.flight.given_plan import given_plan
-from ironbird.flight.sights import sensors_of
+from ironbird.flight.systems import is_outside
 from ironbird.report.flight.page import Origin, write_flight_page
-from ironbird.report.mcap_sight import write_sight_mcap
 from ironbird.report.ulog import write_ulog
 from ironbird.runtime.tuning import write_tunings
-from ironbird.world.outputs import write_samples
+
+if TYPE_CHECKING:
+    from ironbird.flight.autopilot_estimate import AutopilotEstimate
 
 SIGHT, SIGHT_MCAP = "sight", "sight.mcap"
 FILES = (
@@ -39,9 +39,9 @@ def write_flight_folder(
     flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
 ) -> dict[str, str]:
     """Write all files of a flight and return its summary. Each file appears whole or not at all."""
-    plan = given_plan(flight.order)
+    planned = flight.order.has_plan_file
     optional = {
-        "mission.plan": plan is not None,
+        "mission.plan": planned,
         "tunings.json": bool(flight.order.tunings),
         "autopilot_events.json": bool(flight.autopilot_events),
         "link.json": bool(flight.measured),
@@ -51,13 +51,14 @@ def write_flight_folder(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         flight.log.to_parquet(folder / "flight.parquet")
-        autopilot = beside(flight)
-        optional["autopilot.parquet"] = isinstance(autopilot, AutopilotEstimate)
-        if isinstance(autopilot, AutopilotEstimate):
+        autopilot = _autopilot_of(flight)
+        logged = autopilot is not None and not isinstance(autopilot, LinkError)
+        optional["autopilot.parquet"] = logged
+        if autopilot is not None and not isinstance(autopilot, LinkError):
             with replacing(folder / "autopilot.parquet") as part:
                 autopilot.write(part)
         write_text(folder / "order.toml", flight.order.text())
-        if plan is not None:
+        if planned:
             write_text(folder / "mission.plan", flight.order.script)
         if flight.order.tunings:
             with replacing(folder / "tunings.json") as part:
@@ -93,18 +94,31 @@ def write_sight(flight: Flight, folder: Path) -> None:
     (folder / SIGHT_MCAP).unlink(missing_ok=True)
     if not flight.order.sight:
         return
+    from ironbird.flight.sights import sensors_of
+    from ironbird.report.mcap_sight import write_sight_mcap
+    from ironbird.world.outputs import write_samples
+
     sensors = sensors_of(flight.order.sight)
     write_samples(place, sensors, flight.samples)
     if importlib.util.find_spec("mcap_ros2") is not None:  # the extra 'logs'
         write_sight_mcap(folder / SIGHT_MCAP, sensors, flight.samples)
 
 
-def _summary(flight: Flight, autopilot: AutopilotEstimate | Exception | None) -> dict[str, str]:
+def _autopilot_of(flight: Flight) -> AutopilotEstimate | LinkError | None:
+    """The log of a control system outside beside the truth, or why it cannot be read; None if there is none."""
+    if not is_outside(flight.order.control):
+        return None
+    from ironbird.flight.autopilot_estimate import beside
+
+    return beside(flight)
+
+
+def _summary(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> dict[str, str]:
     """The flight's figures, and what a control system outside did and left."""
     rows = flight.summary()
     if autopilot is not None:
         rows["autopilot's log"] = str(autopilot)
-    if isinstance(autopilot, AutopilotEstimate):
+    if autopilot is not None and not isinstance(autopilot, LinkError):
         rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
         rows |= {f"reaction {n}": reaction.sentence() for n, reaction in enumerate(autopilot.reactions(), start=1)}
     if flight.log.interrupted:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.files.whole import write_text
-from ironbird.flight.surroundings import ordered_world
+from ironbird.flight.worlds import ordered_world
 from ironbird.report.folder import SIGHT
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot

@@ -11,17 +11,15 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from ironbird.blocks.sensors.route import ROUTE, PacketLink
-from ironbird.faults.spec import Injection
+from ironbird.blocks.sensors.route import ROUTE
+from ironbird.faults.spec import Injection, is_link
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.transport.disturbance import Disturbance, LinkWitness, kind_of
 from ironbird.transport.frames import Frame, FrameReader
-from ironbird.vehicles.load import Vehicle
 
 LINKS = {  # name -> what goes over it; the kind of control system defines which there are
     "ground": "from the control system to ground stations",
@@ -30,19 +28,6 @@ LINKS = {  # name -> what goes over it; the kind of control system defines which
     "actuators": "from the control system to the actuators",
     "rc": "from the transmitter's sticks to the control system",
 }
-
-
-def is_link(injection: Injection) -> bool:
-    """Whether a fault is one of links."""
-    return all(target.startswith("route/") for target in injection.targets)
-
-
-def with_links(vehicle: Vehicle, names: Sequence[str]) -> Vehicle:
-    """The vehicle with links of these names."""
-    linked = vehicle.diagram.copied()
-    for name in names:
-        linked.add(f"route/{name}", PacketLink())
-    return replace(vehicle, diagram=linked)
 
 
 class Flown(Protocol):

@@ -18,20 +18,22 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError, ScenarioError
 from ironbird.faults.spec import Injection
 from ironbird.flight.derived import paths_to_log
-from ironbird.flight.flight import take_seat
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
 from ironbird.flight.outside import own_witness
 from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, inject, prepare, targets_in
+from ironbird.flight.seat import take_seat
 from ironbird.flight.sights import Sights
-from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
+from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, near_of
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins, in_turn
 from ironbird.flight.witness import Witness
+from ironbird.flight.worlds import ordered_world
 from ironbird.rig.rig import Rig, TrafficReport, attach
 from ironbird.rig.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
+from ironbird.runtime.lanes import lanes_of, write_lanes
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RUNNING, RunState
 from ironbird.runtime.step import CHUNK_TICKS

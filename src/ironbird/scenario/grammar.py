@@ -20,7 +20,7 @@ from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Order, Weather, make_order, read_faults
 from ironbird.flight.pose import start_settings
 from ironbird.flight.prepare import fit
-from ironbird.flight.surroundings import BARO_START, STARTS, ordered_world
+from ironbird.flight.worlds import ordered_world
 from ironbird.scenario.between import Trigger, crosses
 from ironbird.vehicles import places as at
 from ironbird.world.vfh import AZIMUTHS
@@ -289,12 +289,12 @@ def _lifted(order: Order, settings: dict[str, Any], height_m: float) -> dict[str
     """Settings of a start above the ground: on a roof, a deck or a launcher."""
     model = fit(order).model
     lifted = dict(settings)
-    for path in STARTS:
+    for path in at.STARTS:
         if path in model.params():
             value = [*lifted.get(path, model.flat.values[model.param_rows(path)].tolist())]
             lifted[path] = [value[0], value[1], value[2] - height_m]
     for path in model.params():
-        if BARO_START.fullmatch(path):
+        if at.BARO_START.fullmatch(path):
             lifted[path] = float(model.flat.values[model.param_rows(path)][0]) + height_m
     return lifted
 

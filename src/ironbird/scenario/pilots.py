@@ -12,7 +12,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import DISARMED, OFFBOARD
 from ironbird.errors import ScenarioError
-from ironbird.flight.surroundings import lanes_of
+from ironbird.runtime.lanes import lanes_of
 from ironbird.scenario.grammar import LIDAR, AvoidTable, FollowTable, LandTable
 from ironbird.vehicles import places as at
 from ironbird.world.vfh import Avoidance

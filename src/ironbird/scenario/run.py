@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import UnknownNameError
+from ironbird.faults.spec import is_sight
 from ironbird.flight.derived import DERIVED, derived
 from ironbird.flight.flown import Flown
 from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Judged, Judgement, judge
@@ -32,7 +33,7 @@ from ironbird.scenario.fleet import Fleet, Hit
 from ironbird.scenario.grammar import Scenario, load_scenario
 from ironbird.scenario.pilots import PILOT_TICKS, Avoider, DeckLander, Follower, Pilot
 from ironbird.vehicles import places as at
-from ironbird.world.runner import Sample, is_sight
+from ironbird.world.runner import Sample
 from ironbird.world.sensors.sensor import Sensor
 
 OWN = {"min_distance": at.CLEARANCE.min_distance, "collision": at.CLEARANCE.collision, "mode": at.NAVIGATOR.mode}

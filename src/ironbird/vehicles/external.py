@@ -7,8 +7,11 @@ place of the reference autopilot, with the same sensors, taps and faults. Inputs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ironbird.blocks.bodies.external_body import ExternalBody
 from ironbird.blocks.bodies.rigid_body import RigidBody
+from ironbird.blocks.sensors.route import PacketLink
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram, block_of
 
@@ -96,3 +99,11 @@ def plant_blocks(diagram: Diagram) -> list[str]:
 def _read_blocks(diagram: Diagram, path: str) -> set[str]:
     targets = [f"{path}.{name}" for name in diagram.blocks[path].inputs]
     return {block_of(source) for target in targets for source in diagram.links.get(target, ())}
+
+
+def with_links(diagram: Diagram, names: Sequence[str]) -> Diagram:
+    """The same vehicle with links of these names, whose packets faults can disturb."""
+    linked = diagram.copied()
+    for name in names:
+        linked.add(f"route/{name}", PacketLink())
+    return linked

@@ -8,11 +8,13 @@
     at.rotor(2).motor("health")        # rotor/2/motor.health
 
 A part is its block's `path`; calling it with a name gives the path of any of its signals and parameters. Numbers count
+import re
 from 1. Templates (`ironbird.vehicles.templates`) build vehicles with these paths; faults name them as patterns.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -380,3 +382,8 @@ def each(kind: Callable[[int], _L], paths: Iterable[str]) -> list[_L]:
     before = kind(0).place.removesuffix("0")
     found = {path.removeprefix(before).partition("/")[0] for path in paths if path.startswith(before)}
     return [kind(number) for number in sorted(int(text) for text in found if text.isdecimal())]
+
+
+# Parameters of where a vehicle starts: north, east, down; and the heights at which barometers begin
+STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"))
+BARO_START = re.compile(r"baro/\d+/height\.height_0")

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ironbird.errors import UnknownNameError, WorldError
-from ironbird.faults.spec import Injection
+from ironbird.faults.spec import Injection, is_sight
 from ironbird.files.problems import Problem, grammar_words, read_source, schema_problems
 from ironbird.world.model import Obstacle, World
 from ironbird.world.native import uniforms
@@ -99,11 +99,6 @@ class _Seat:
 def kind_of(injection: Injection) -> str:
     """What a fault does to a sensor: `frozen`."""
     return injection.fault.id.removeprefix("sight.").partition("@")[0]
-
-
-def is_sight(injection: Injection) -> bool:
-    """Whether a fault is one of sensors that see the world."""
-    return injection.fault.id.startswith("sight.")
 
 
 def sensor_of(table: Mapping[str, Any]) -> Sensor:

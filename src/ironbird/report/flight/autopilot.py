@@ -17,10 +17,8 @@ ANGLES = ("roll", "pitch", "yaw")
 ERROR_INKS = (ink(0), ink(2), ink(3))
 
 
-def autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:
-    """What the template shows: the clocks, a table of errors, plots; or why there are none. Nothing without a log."""
-    if autopilot is None:
-        return None
+def autopilot_section(autopilot: AutopilotEstimate | LinkError, plots: Plots) -> Json | None:
+    """What the template shows: the clocks, a table of errors, plots; or why there are none."""
     if isinstance(autopilot, LinkError):
         return {"problem": str(autopilot), "clock": "", "notes": [], "errors": [], "panels": [], "faults": False}
     if not plots.log.rows():

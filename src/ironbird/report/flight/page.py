@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.spec import Injection
-from ironbird.flight.autopilot_estimate import AutopilotEstimate
 from ironbird.flight.flight import Flight
 from ironbird.flight.judge import Judgement
-from ironbird.report.flight.autopilot import autopilot_section
 from ironbird.report.flight.curves import Json
 from ironbird.report.flight.estimates import estimate_panels
 from ironbird.report.flight.parameters import overrides, parameter_groups
@@ -32,6 +31,9 @@ from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
 from ironbird.report.page import hash_source, script_text, write_page
+
+if TYPE_CHECKING:
+    from ironbird.flight.autopilot_estimate import AutopilotEstimate
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,15 @@ def write_flight_page(
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
         content = _content(flight, autopilot)
     write_page(Path(path), "flight.html.j2", {**content, "origin": origin})
+
+
+def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:
+    """The autopilot's own log beside the truth; how it is drawn is loaded only if there is one."""
+    if autopilot is None:
+        return None
+    from ironbird.report.flight.autopilot import autopilot_section
+
+    return autopilot_section(autopilot, plots)
 
 
 def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> Json:
@@ -84,7 +95,7 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
         "limits": limit_rows(plots),
         "spectra": spectrum_panels(plots),
         "log_hz": _log_hz(flight),
-        "autopilot": autopilot_section(autopilot, plots),
+        "autopilot": _autopilot_section(autopilot, plots),
         "rows": flight.log.rows(),
         "command": command(flight.order),
         "notes": notes(flight),

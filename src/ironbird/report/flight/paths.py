@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ironbird.blocks.controllers.mission_table import MODES
-from ironbird.flight.given_plan import fences_of, given_plan, rally_points_of, waypoints_of
 from ironbird.report.flight.curves import MAX_POINTS, SHOWN, Json, packed
 from ironbird.report.flight.plots import AXIS, FLIGHT, TWIN, Plots, base_layout, ink
 from ironbird.rotations import from_euler
@@ -51,8 +50,11 @@ def _marks(plots: Plots) -> list[tuple[str, str, str, np.ndarray]]:
 
 def _waypoints(plots: Plots) -> np.ndarray:
     """North, east, height of the mission's waypoints; a landing is below the one before."""
-    plan = given_plan(plots.flight.order)
-    if plan is not None:
+    if plots.flight.order.has_plan_file:
+        from ironbird.flight.given_plan import given_plan, waypoints_of
+
+        plan = given_plan(plots.flight.order)
+        assert plan is not None
         return np.array(waypoints_of(plan, plots.flight.vehicle.spec.home)).reshape(-1, 3)
     here = np.zeros(3)
     places = []
@@ -127,12 +129,16 @@ def _from_above(plots: Plots) -> Json:
     def line(points: np.ndarray, name: str, ink: str, width: float, dash: str) -> None:
         data.append(_trace(points, name, "lines", line={"color": ink, "width": width, "dash": dash}))
 
-    plan, home = given_plan(plots.flight.order), plots.flight.vehicle.spec.home
-    for number, corners in enumerate(fences_of(plan, home) if plan is not None else [], start=1):
-        line(np.array(corners), f"fence {number}", "var(--bad)", 1.2, "dash")
-    if plan is not None and plan.rally:
-        look = {"symbol": "diamond-open", "size": 9, "color": "var(--good)"}
-        data.append(_trace(np.array(rally_points_of(plan, home)), "rally points", "markers", marker=look))
+    if plots.flight.order.has_plan_file:
+        from ironbird.flight.given_plan import fences_of, given_plan, rally_points_of
+
+        plan, home = given_plan(plots.flight.order), plots.flight.vehicle.spec.home
+        assert plan is not None
+        for number, corners in enumerate(fences_of(plan, home), start=1):
+            line(np.array(corners), f"fence {number}", "var(--bad)", 1.2, "dash")
+        if plan.rally:
+            look = {"symbol": "diamond-open", "size": 9, "color": "var(--good)"}
+            data.append(_trace(np.array(rally_points_of(plan, home)), "rally points", "markers", marker=look))
     if at.NAVIGATOR.position_set in plots.log:
         line(_way(plots, at.NAVIGATOR.position_set), "set-point", ink(1), 1.2, "dot")
     if plots.twin:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.flight.flight import Flight
-from ironbird.flight.given_plan import given_plan
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import LOG_S, Option, Order, Requirement
 from ironbird.flight.prepare import OBJECT
@@ -62,7 +61,7 @@ def _setting(value: Number) -> str:
 
 def mission_text(order: Order) -> str | None:
     """The mission's file, if it is not a built-in one; a plan of another program as it was given."""
-    if given_plan(order) is not None:
+    if order.has_plan_file:
         return order.script
     return mission_toml(order.mission) if order.mission is not None and not order.mission_name else None
 
@@ -80,13 +79,13 @@ def notes(flight: Flight) -> list[str]:
         found.append("The flight was interrupted by hand: the command flies it to its end.")
     if order.tunings:
         found.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
-    if given_plan(order) is None and mission_text(order) is not None:
+    if not order.has_plan_file and mission_text(order) is not None:
         found.append("The mission is not a built-in one. Save the text below as mission.toml.")
     if order.script and not order.has_plan:
         found.append(
             "Orders came in flight; order.toml, beside the log, holds them: 'ironbird repeat' gives them again."
         )
-    elif given_plan(order) is not None:
+    elif order.has_plan_file:
         found.append("It flew a plan of another program: mission.plan beside the log, and the text below.")
     elif order.script:
         found.append("It was commanded in flight; order.toml, beside the log, holds the record.")

@@ -16,7 +16,7 @@ from ironbird.campaign.suite import check
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import CaseError
-from ironbird.flight.surroundings import ordered_world
+from ironbird.flight.worlds import ordered_world
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.world.model import Box
