@@ -12,7 +12,7 @@ import ironbird
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 SECTIONS = {  # title -> names, in reading order
-    "Fly": "fly make_order Order Weather Home Mission load_mission Requirement Tuning load_order parse_order",
+    "Fly": "fly make_order Order Weather Home Mission load_mission Requirement Tuning load_order parse_order Trust",
     "Results": "Flight Judged Judgement Witness Log write_flight_folder",
     "Faults": "FAULTS Fault Injection parse_fault",
     "Campaigns": "load_suite FlightCase fly_all FlightResult Store run_campaign falsify shrink",

@@ -156,7 +156,7 @@ class HoverCommands(CommandPorts, _Base):
 
     # ------------------------------------------------------------------ one sample
 
-    def _navigated(self, x: View, u: View, p: View, command: ca.SX, new: ca.SX) -> dict[str, ca.SX]:
+    def _navigated(self, x: View, u: View, p: View, command: ca.SX, new: ca.SX) -> dict[str, ca.SX | float]:
         """What the navigator below makes of it: it works around home, and receives what concerns it."""
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
