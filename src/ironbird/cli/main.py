@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ironbird import __version__
-from ironbird.cli.lazy import Verbs, root_of
+from ironbird.cli.lazy import lazy_group
 from ironbird.cli.output import Output, naming_extras
 
 # Where each verb is: a function or a group of verbs in a module of this folder
@@ -76,7 +76,7 @@ NO_FIGURES = {
     "campaign report", "campaign evidence", "sticks calibrate", "sticks record", "sticks show", "worlds draw",
 }  # fmt: skip
 app = typer.Typer(
-    cls=root_of(Verbs(PLACES, NO_FIGURES)),
+    cls=lazy_group(PLACES, NO_FIGURES),
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Test control systems of unmanned vehicles: validated models, fault injection, bit-exact verdicts.",
