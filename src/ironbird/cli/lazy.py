@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
@@ -44,24 +43,13 @@ def lazy_group(places: Mapping[str, str], no_figures: set[str]) -> type[TyperGro
     `places` says where each verb is, as 'module:name'; those in `no_figures` have no `--json`.
     """
 
-    @functools.cache
-    def built(name: str) -> Any:
-        verb = _load(places[name])
-        if isinstance(verb, typer.Typer):
-            return _group(name, verb, no_figures)
-        info = _info(CommandInfo(name, callback=verb), figures=name not in no_figures)
-        return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
-
     class Lazy(Group):
         def __init__(self, **known: Any) -> None:
             super().__init__(**known)
-            self.commands: Any = dict.fromkeys(places)  # the names, for "did you mean"
+            self.commands: Any = _Verbs(places, no_figures)
 
         def list_commands(self, ctx: Any) -> list[str]:
             return list(places)
-
-        def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            return built(cmd_name) if cmd_name in places else None
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
             summaries = {name: _summary(name, _load(place)) for name, place in places.items()}
@@ -70,6 +58,30 @@ def lazy_group(places: Mapping[str, str], no_figures: set[str]) -> type[TyperGro
             listed.format_help(ctx, formatter)
 
     return Lazy
+
+
+class _Verbs(Mapping[str, Any]):
+    """Verbs by name, each built when it is asked for."""
+
+    def __init__(self, places: Mapping[str, str], no_figures: set[str]) -> None:
+        self._places, self._no_figures = places, no_figures
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            verb = _load(self._places[name])
+            if isinstance(verb, typer.Typer):
+                self._built[name] = _group(name, verb, self._no_figures)
+            else:
+                info = _info(CommandInfo(name, callback=verb), figures=name not in self._no_figures)
+                self._built[name] = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def _load(place: str) -> Callable[..., None] | typer.Typer:
