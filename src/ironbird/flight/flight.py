@@ -212,16 +212,17 @@ def fly(
     that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
     own.
     """
-    system = None if control is None or isinstance(control, str) else control
-    if system is not None:
+    system: ControlSystem | None = None
+    if control is not None and not isinstance(control, str):
+        system = _checked(control)
         control = system.fills or f"{OBJECT}{system.name}"
-    assert control is None or isinstance(control, str)
     order = _ordered(what, control, ordered)
     fitted = _fitted(what, order)
     begin = time.perf_counter()
     if is_outside(order.control):
         from ironbird.flight.outside import fly_outside  # and with it the links
-        from ironbird.flight.seat import Seat, take_seat
+        from ironbird.flight.seat import take_seat
+        from ironbird.rig.system import Seat
 
         if system is not None:
             seat = Seat(system, pilot)
@@ -256,6 +257,16 @@ def fly(
         "ironbird.order": flight.order.text(),
     }
     return flight
+
+
+def _checked(control: object) -> ControlSystem:
+    """A control system that was handed over as an object."""
+    from ironbird.rig.system import ControlSystem
+
+    if not isinstance(control, ControlSystem):
+        kind = type(control).__name__
+        raise OrderError(f"control is a {kind}: give a name of 'ironbird systems', or a ControlSystem")
+    return control
 
 
 def _ordered(what: Order | Vehicle | str | Path, control: str | None, ordered: dict[str, Any]) -> Order:

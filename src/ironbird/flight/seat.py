@@ -12,7 +12,6 @@ from ironbird.flight.systems import kind_of, read_options
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.system import Seat, Task
 
-__all__ = ["Seat", "take_seat"]
 CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
 
 

@@ -145,3 +145,8 @@ def test_only_flights_in_the_kernel_of_a_vehicle_from_its_file_promise_the_same_
     assert fly(order).repeats
     assert not fly("quad_f450", control=FunctionSystem(lambda rig: None), until_s=0.2).repeats
     assert not fly(load_vehicle("quad_f450", control="truth"), mission="hover", until_s=0.2).repeats
+
+
+def test_a_control_that_is_neither_a_name_nor_a_control_system_is_refused() -> None:
+    with pytest.raises(OrderError, match=r"control is a int: give a name of 'ironbird systems', or a ControlSystem"):
+        fly("quad_f450", control=5)  # type: ignore[arg-type]
