@@ -26,7 +26,7 @@ SET_OFF_M = 1.0  # from where it stood
 
 
 @dataclass(frozen=True)
-class Flown:
+class Compared:
     """What one control system made of the case."""
 
     name: str
@@ -70,7 +70,7 @@ def compare(
     systems: Mapping[str, Mapping[str, Option]],
     out: Path,
     progress: Callable[[str], None] | None = None,
-) -> list[Flown]:
+) -> list[Compared]:
     """Fly it under each control system with its options, which are named by hand; one that cannot be had is reported.
 
     What the options of the case itself name is not trusted.
@@ -89,9 +89,9 @@ def compare(
             flight = fly(order, folder=out / name, trust=Trust.by_hand(options))
             if flight.log.interrupted:
                 raise KeyboardInterrupt
-            flown.append(Flown(name, flight, autopilot=beside(flight)))
+            flown.append(Compared(name, flight, autopilot=beside(flight)))
         except IronbirdError as error:
             if not is_outside(name):  # the case itself is wrong
                 raise
-            flown.append(Flown(name, None, str(error)))
+            flown.append(Compared(name, None, str(error)))
     return flown

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ironbird.campaign.compare import Flown
+from ironbird.campaign.compare import Compared
 from ironbird.errors import LinkError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, own_figures
 from ironbird.flight.derived import derived
@@ -26,7 +26,7 @@ LEAD_S = 5.0  # shown before setting off
 INKS = ("var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)")  # of the control systems, in their order
 
 
-def write_compare_page(flown: Sequence[Flown], path: Path) -> None:
+def write_compare_page(flown: Sequence[Compared], path: Path) -> None:
     """Outcomes side by side, the flights on the same axes from setting off on, then each system by itself."""
     first = next((f.flight for f in flown if f.flight is not None), None)
     systems = [_system(f, INKS[i % len(INKS)], path.parent) for i, f in enumerate(flown)]
@@ -51,7 +51,7 @@ def _signals(flight: Flight) -> list[tuple[str, str, np.ndarray]]:
     ]
 
 
-def _together(flown: Sequence[Flown]) -> list[str]:
+def _together(flown: Sequence[Compared]) -> list[str]:
     """All flights on the same axes; a dashed line, in the colour of its system, is where a fault began to act."""
     there = [(f, f.flight, INKS[i % len(INKS)]) for i, f in enumerate(flown) if f.flight is not None]
     events = [(witness.first_s - f.off_s, ink) for f, flight, ink in there for witness in _effective(flight)]
@@ -74,7 +74,7 @@ def _effective(flight: Flight) -> list[Witness]:
     return [witness for witness in flight.witnesses if witness.effective]
 
 
-def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
+def _system(flown: Compared, ink: str, folder: Path) -> dict[str, Any]:
     """One column of the table, and the messages and actions of the system."""
     flight = flown.flight
     page = f"{flown.name}/flight.html"

@@ -74,9 +74,9 @@ def test_times_count_from_when_a_vehicle_has_left_the_place_where_it_stood(hover
     column = log.plan.start["body.p_NB_N"]
     data[0, :, column : column + 3, 0] = [50.0, -20.0, 0.0]  # it stands far from home
     flight = replace(hover, log=replace(log, data=data))
-    assert comparing.Flown("standing", flight).off_s == 0.0
+    assert comparing.Compared("standing", flight).off_s == 0.0
 
     data[0, 10:, column, 0] += 0.9
     data[0, 15:, column + 2, 0] -= 0.5  # now more than a metre from there, in space
-    assert comparing.Flown("moving", flight).off_s == pytest.approx(log.time_s[15])
-    assert comparing.Flown("absent", None).off_s == 0.0
+    assert comparing.Compared("moving", flight).off_s == pytest.approx(log.time_s[15])
+    assert comparing.Compared("absent", None).off_s == 0.0

@@ -15,7 +15,7 @@ from flight_pages import judged_as
 from typer.testing import CliRunner, Result
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.compare import Flown
+from ironbird.campaign.compare import Compared
 from ironbird.campaign.store import Store
 from ironbird.cli import autopilots
 from ironbird.cli.main import app
@@ -85,7 +85,7 @@ def test_a_comparison_ends_with_1_if_a_flight_did_not_pass(
     hover: Flight, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str | None], code: int
 ) -> None:
     flown = [
-        Flown(f"system {number}", judged_as(hover, verdict) if verdict else None, "" if verdict else "not there")
+        Compared(f"system {number}", judged_as(hover, verdict) if verdict else None, "" if verdict else "not there")
         for number, verdict in enumerate(verdicts)
     ]
     monkeypatch.setattr("ironbird.campaign.compare.first_flight", lambda text: hover.order)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flight_pages import Page
 
-from ironbird.campaign.compare import Flown
+from ironbird.campaign.compare import Compared
 from ironbird.flight.flight import Flight, fly
 from ironbird.report.compare_page import write_compare_page
 from ironbird.rig.system import AutopilotEvent
@@ -21,7 +21,7 @@ def hover() -> Flight:
     return fly("quad_f450", control="truth", mission="hover", until_s=1.0)
 
 
-def _page(flown: list[Flown], folder: Path) -> Page:
+def _page(flown: list[Compared], folder: Path) -> Page:
     write_compare_page(flown, folder / "compare.html")
     return Page((folder / "compare.html").read_text(encoding="utf-8"))
 
@@ -32,7 +32,7 @@ def test_hostile_names_errors_and_words_of_an_autopilot_stay_text(hover: Flight,
     said = [AutopilotEvent(0.1, HOSTILE, HOSTILE)]
     flight = replace(hover, order=replace(hover.order, mission=mission), autopilot_events=said)
 
-    page = _page([Flown(HOSTILE, flight), Flown("absent", None, HOSTILE)], tmp_path)
+    page = _page([Compared(HOSTILE, flight), Compared("absent", None, HOSTILE)], tmp_path)
 
     assert "script" not in page.tags and "img" not in page.tags
     # name: table, what it said, four plots; error; title twice; kind and text of what it said
@@ -41,7 +41,7 @@ def test_hostile_names_errors_and_words_of_an_autopilot_stay_text(hover: Flight,
 
 
 def test_a_control_system_that_is_absent_is_an_error_beside_the_others(hover: Flight, tmp_path: Path) -> None:
-    page = _page([Flown("truth", hover), Flown("px4", None, "it is not installed")], tmp_path)
+    page = _page([Compared("truth", hover), Compared("px4", None, "it is not installed")], tmp_path)
 
     row = page.text[page.text.index("<th>verdict</th>") :].split("</tr>")[0]
     assert row.count('class="badge pass">pass<') == 1 and row.count('class="badge error">error<') == 1

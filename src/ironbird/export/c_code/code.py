@@ -108,19 +108,14 @@ def literal(value: float) -> str:
 
 def _places(part: Part) -> list[str]:
     """Where each loggable scalar goes."""
-    return [
-        f"out->{field.name}" if field.signal.size == 1 else f"out->{field.name}[{i}]"
-        for field in part.outputs
-        for i in range(field.signal.size)
-    ]
+    return [f"out->{name}" for field in part.outputs for name in entry_names(field.name, field.signal.size)]
 
 
 def _assigned(part: Part) -> list[tuple[int, str]]:
     """Row of the inputs and the field that it is taken from."""
     found = []
     for field in part.inputs:
-        for i in range(field.signal.size):
-            value = field.name if field.signal.size == 1 else f"{field.name}[{i}]"
+        for i, value in enumerate(entry_names(field.name, field.signal.size)):
             found += [(row + i, value) for row in field.rows]
     return sorted(found)
 
@@ -128,12 +123,9 @@ def _assigned(part: Part) -> list[tuple[int, str]]:
 def _defaults(part: Part) -> list[tuple[str, str]]:
     """Fields of the inputs and their values at the start."""
     return [
-        (
-            field.name if field.signal.size == 1 else f"{field.name}[{i}]",
-            literal(part.model.flat.inputs[field.rows[0] + i]),
-        )
+        (name, literal(part.model.flat.inputs[field.rows[0] + i]))
         for field in part.inputs
-        for i in range(field.signal.size)
+        for i, name in enumerate(entry_names(field.name, field.signal.size))
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ironbird.export.c_code.code import HERE, files_of, param_table, signal_table, values_of
 from ironbird.export.job import Exporter, Job, filled
 from ironbird.export.record import order_of, record
+from ironbird.model.signal import entry_names
 
 # MISRA C:2012 rules that cppcheck reports for the code and that stay: rule -> why.
 DEVIATIONS = {
@@ -75,11 +76,7 @@ def write_source(job: Job, folder: Path) -> dict[str, str]:
 
 def source_values(job: Job) -> dict[str, Any]:
     """What the templates around the code are filled with."""
-    fields = [
-        field.name if field.signal.size == 1 else f"{field.name}[{i}]"
-        for field in job.cut.inputs
-        for i in range(field.signal.size)
-    ]
+    fields = [name for field in job.cut.inputs for name in entry_names(field.name, field.signal.size)]
     return values_of(job) | {
         "version": metadata.version("ironbird"),
         "in_width": len(fields),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flight_pages import Page
 
-from ironbird.campaign.compare import Flown
+from ironbird.campaign.compare import Compared
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
 from ironbird.report.compare_page import write_compare_page
@@ -16,7 +16,7 @@ from ironbird.rig.system import AutopilotEvent
 HOSTILE = "\"><script>alert('1')</script><img src=x onerror=alert(2)>"
 
 
-def page_of(flown: list[Flown], folder: Path) -> Page:
+def page_of(flown: list[Compared], folder: Path) -> Page:
     write_compare_page(flown, folder / "compare.html")
     return Page((folder / "compare.html").read_text())
 
@@ -32,7 +32,7 @@ def test_hostile_names_and_words_stay_text(flight: Flight, tmp_path: Path) -> No
         autopilot_events=said,
     )
     page = page_of(
-        [Flown(HOSTILE, hostile, autopilot=LinkError(HOSTILE)), Flown(HOSTILE, None, error=HOSTILE)], tmp_path
+        [Compared(HOSTILE, hostile, autopilot=LinkError(HOSTILE)), Compared(HOSTILE, None, error=HOSTILE)], tmp_path
     )
 
     assert page.scripts == [] and not {"img", "iframe", "object", "link", "base"} & set(page.tags)
@@ -45,6 +45,6 @@ def test_links_lead_below_the_folder_only(flight: Flight, tmp_path: Path) -> Non
     for name in ("javascript:alert(1)", "px4"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "flight.html").write_text("")
-    page = page_of([Flown("javascript:alert(1)", flight), Flown("px4", flight)], tmp_path)
+    page = page_of([Compared("javascript:alert(1)", flight), Compared("px4", flight)], tmp_path)
 
     assert page.links == ["javascript%3Aalert%281%29/flight.html", "px4/flight.html"]
