@@ -67,7 +67,7 @@ TESTS = [
     "tests:unit/host/virtual_time/test_virtual_time.py",
     "tests:unit/boards/test_served.py",
     "tests:unit/rig/hardware",
-    "tests:unit/firmware/test_machine.py",
+    "tests:unit/boards/firmware/test_machine.py",
 ]
 STREAM = 200_000  # bytes of noise with frames among them
 SKIPPED = ("IRONBIRD_SANITIZE", "LD_PRELOAD")  # variables that the usual build does without

@@ -13,7 +13,6 @@ from ironbird.files.trust import Trust
 from ironbird.rig.commander.commander import Commander
 
 
-
 class FrontOptions(BaseModel):
     """What can be chosen for a front end; other keys are those of the control system and of other front ends."""
 
