@@ -126,6 +126,7 @@ test-autopilots: setup
 docs: setup
 	@echo "== docs: pages made by commands"
 	$(BIN)/python tools/write_verification.py
+	$(BIN)/python tools/write_mavlink_table.py
 	$(BIN)/python tools/write_block_reference.py
 	$(BIN)/python tools/write_api_reference.py
 	$(BIN)/python tools/write_command_reference.py

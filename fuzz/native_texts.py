@@ -12,7 +12,7 @@ from ironbird.boards.firmware import machine
 from ironbird.boards.firmware.device import load_device
 from ironbird.boards.native_chips import chips_text
 from ironbird.protocols.mavlink import codec
-from ironbird.protocols.mavlink.dialect import CRC_EXTRA
+from ironbird.protocols.mavlink.dialect import crc_extras
 from ironbird.systems.ardupilot import link as ardupilot
 from ironbird.systems.hardware import board
 
@@ -26,7 +26,7 @@ def _texts(*paths: Path) -> str:
 
 def _known() -> str:
     """Messages of MAVLink that are known."""
-    known = sorted(CRC_EXTRA.items())
+    known = crc_extras().items()
     return (
         f"#define KNOWN {len(known)}\n"
         f"static const uint32_t KNOWN_IDS[] = {{{', '.join(str(number) for number, _ in known)}}};\n"
@@ -57,7 +57,7 @@ def _px4() -> list[str]:
 
 def _cable() -> list[str]:
     """The exchange, and beside it what it is handed: another text, because names of the two meet."""
-    return [_texts(board.TEXT), _px4()[0] + (FOLDER / "board_functions.h").read_text()]
+    return [_texts(*board.TEXTS), _px4()[0] + (FOLDER / "board_functions.h").read_text()]
 
 
 def _firmware() -> list[str]:

@@ -123,7 +123,7 @@ def codec() -> str:
     from ironbird.protocols.mavlink import codec, dialect
 
     source = random.Random(12)
-    messages = [value for value in vars(dialect).values() if isinstance(value, dialect.Message)]
+    messages = list(dialect.MESSAGES.values())
     packer, parser, digest = codec.Packer(), codec.Parser(), hashlib.sha256()
     stream = bytearray()
     while len(stream) < STREAM:

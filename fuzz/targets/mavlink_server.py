@@ -20,7 +20,6 @@ from fuzz.payload import Payloads
 from fuzz.target import CORPUS
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.mavlink.codec import Packer, Parser
-from ironbird.protocols.mavlink.dialect import BOARD_EXTRAS, CRC_EXTRA
 from ironbird.rflysim.mavlink import CopterSimMavlink
 from ironbird.rflysim.ports import LOOPBACK, Ports
 from ironbird.rig.rig import make_rig
@@ -110,7 +109,8 @@ class Rigged:
 @functools.cache
 def _any_message(number: int) -> dialect.Message:
     known = dialect.MESSAGES[number]
-    return dialect.Message(known.name, number, f"{known.payload.size}s")  # with a payload as it comes
+    whole = dialect.Field("payload", f"{known.payload.size}s", "")  # as it comes
+    return dialect.Message(known.name, number, known.crc_extra, (whole,))
 
 
 @functools.cache
@@ -145,27 +145,13 @@ def _turns() -> Iterator[tuple[int, dialect.Message, Payloads]]:
 @functools.cache
 def _places(message: dialect.Message) -> dict[str, int]:
     """Where fields of a payload begin that decide whether the rest is looked at."""
-    if message.record is None:
-        return {"target_system": 1, "target_component": 2}
     wanted = {"target_system", "target_component", "target", "command"}
     found, place = {}, 0
-    codes = [code for count, code in _codes(message.layout) for _ in range(count)]
-    for name, code in zip(message.record._fields, codes, strict=False):
-        if name in wanted:
-            found[name] = place
-        place += struct.calcsize("<" + code)
+    for field in message.fields:
+        if field.name in wanted:
+            found[field.name] = place
+        place += struct.calcsize("<" + field.layout)
     return found
-
-
-def _codes(layout: str) -> Iterator[tuple[int, str]]:
-    """`2B16s` as fields: (2, "B"), (1, "16s")."""
-    digits = ""
-    for sign in layout:
-        if sign.isdigit():
-            digits += sign
-        else:
-            yield (1, digits + sign) if sign == "s" else (int(digits or 1), sign)
-            digits = ""
 
 
 def make(draw: random.Random) -> bytes:
@@ -198,10 +184,10 @@ def check(data: bytes) -> None:
     commander = rigged.system.commander
     assert commander is not None
     rigged.front._tell(commander)
-    parser = Parser(extras=BOARD_EXTRAS)
+    parser = Parser()
     said = parser.feed(bytes(rigged.sent))
     assert parser.skipped == parser.broken == 0, "what it said is no MAVLink"
-    assert all(number in CRC_EXTRA or number in BOARD_EXTRAS for number, *_ in said)
+    assert all(number in dialect.MESSAGES for number, *_ in said)
     rigged.sent.clear()
     assert len(rigged.front._inbox) == 0
     assert all(math.isfinite(value) for value in rigged.rig.stepper.inputs), "an input of the model is no number"

@@ -10,7 +10,7 @@ import json
 import struct
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ironbird.transport.frames import FIRST, SECOND, FrameReader, name_of
+from ironbird.transport.frames import FIRST, SECOND, FrameReader, name_of, with_units
 from ironbird.transport.frames import values_of as mavlink_values
 
 MOST_REST = 4096  # bytes of a packet that has not come as a whole
@@ -76,7 +76,7 @@ class Mavlink:
 
     @staticmethod
     def values(packet: Packet) -> dict[str, Any]:
-        return dict(mavlink_values(packet.data))
+        return with_units(packet.name, mavlink_values(packet.data))
 
 
 class Servos:

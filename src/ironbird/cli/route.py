@@ -137,6 +137,8 @@ def _messages(figures: dict[str, tuple[int, float, bytes]]) -> dict[str, Any]:
 
 def text_of(figures: dict[str, Any], values: bool = False) -> str:
     """The same for people."""
+    from ironbird.transport.frames import with_units
+
     lines = [f"-- {figures['seconds']:.1f} s"]
     for name, one in figures["connections"].items():
         late = one["latency_ms"]
@@ -152,5 +154,6 @@ def text_of(figures: dict[str, Any], values: bool = False) -> str:
             for message, n in busiest:
                 lines.append(f"   {word:<4} {message:<32} {n['count']:>8}  {n['hz']:>7.1f} Hz")
                 if values:
-                    lines.append("        " + ", ".join(f"{key} {value}" for key, value in n["last"].items()))
+                    last = with_units(message, n["last"])
+                    lines.append("        " + ", ".join(f"{key} {value}" for key, value in last.items()))
     return "\n".join([*lines, *figures["faults"]])

@@ -136,7 +136,7 @@ class Station:
             if source not in self._parsers:
                 if len(self._parsers) >= MOST_SENDERS:
                     continue
-                self._parsers[source] = Parser(extras=dialect.ARDUPILOT_EXTRAS)
+                self._parsers[source] = Parser()
             for number, payload, system, component in self._parsers[source].feed(data):
                 self.received += 1
                 if not self._is_heard(source):
@@ -148,7 +148,7 @@ class Station:
                             self.wire.answer(source)
                 elif system == self._system != 0 and number in self._takers:
                     message, taker = self._takers[number]
-                    taker(message.read(payload) if message.names else message.unpack(payload))
+                    taker(message.read(payload))
 
     def _is_heard(self, source: Source) -> bool:
         """Whether this sender may be the autopilot."""

@@ -67,7 +67,7 @@ def modes_by_word(autopilot: Autopilot, kind: VehicleClass) -> dict[str, str]:
 
 def ardupilot_modes(kind: VehicleClass) -> dict[int, str]:
     """Modes of ArduPilot's program for a class of vehicles."""
-    return numbers.ARDUPILOT_MODES[{"vtol": "plane", "boat": "rover"}.get(kind, kind)]
+    return numbers.ardupilot_modes({"vtol": "plane", "boat": "rover"}.get(kind, kind))
 
 
 def mode_name(autopilot: Autopilot, kind: VehicleClass, base: int, custom: int) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 
-from ironbird.protocols.mavlink import dialect
+from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.dialect import Message
 from ironbird.rig.rig import TrafficReport
 
 FIRST_ADDRESS = 0xF00001  # ICAO addresses that are given to no state: F00000 to FFFFFF
-GEOMETRIC = 1  # ADSB_ALTITUDE_TYPE
-UAV = 14  # ADSB_EMITTER_TYPE
-VALID = 1 | 2 | 4 | 8 | 16 | 64 | 128  # ADSB_FLAGS: place, height, heading, speed, call sign, simulated, climb
+VALID = numbers.bits_of(
+    "ADSB_FLAGS", "VALID_COORDS", "VALID_ALTITUDE", "VALID_HEADING", "VALID_VELOCITY", "VALID_CALLSIGN", "SIMULATED",
+    "VERTICAL_VELOCITY_VALID",
+)  # fmt: skip
 CALL_SIGN = 8  # characters
 
 
@@ -32,5 +33,6 @@ def adsb_vehicle(
     sign = report.name.upper().encode("ascii", "replace")[:CALL_SIGN]
     return dialect.ADSB_VEHICLE, (
         FIRST_ADDRESS + report.number, round(latitude * 1e7), round(longitude * 1e7), round(height_m * 1e3), course,
-        speed, climb, VALID, 0, GEOMETRIC, sign, UAV, min(round(now_s - report.time_s), 255),
+        speed, climb, VALID, 0, numbers.ADSB_ALTITUDE_TYPE_GEOMETRIC, sign,
+        numbers.ADSB_EMITTER_TYPE_UAV, min(round(now_s - report.time_s), 255),
     )  # fmt: skip

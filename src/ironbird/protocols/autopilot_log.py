@@ -21,7 +21,7 @@ import numpy as np
 from ironbird.errors import LinkError
 from ironbird.protocols.dataflash import Table, read_dataflash
 from ironbird.protocols.geodesy import Place, to_local
-from ironbird.protocols.mavlink.numbers import ARDUPILOT_MODES
+from ironbird.protocols.mavlink.numbers import ardupilot_modes
 from ironbird.protocols.own_states import ARDUPILOT_RECORDS as STATE_RECORDS
 from ironbird.protocols.own_states import PX4_TOPICS as STATE_TOPICS
 from ironbird.protocols.own_states import Change, of_ardupilot, of_px4
@@ -446,7 +446,7 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         texts = [*(version["FWS"].tolist() if version else []), *(told["Message"].tolist() if told else [])]
         words = [text.decode("ascii", "replace") for text in texts]
         kind = next((kind for text in words for word, kind in FIRMWARES.items() if text.startswith(word)), "")
-        names = ARDUPILOT_MODES.get(kind, {})
+        names = ardupilot_modes(kind) if kind else {}
         if table is not None:
             log.modes = _changes(_boot_s(table), table["ModeNum"], lambda n: names.get(n, f"mode {n}"))
 

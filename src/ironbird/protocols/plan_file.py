@@ -37,6 +37,7 @@ from ironbird.protocols.mavlink.numbers import (
     FRAME_MISSION,
     IMAGE_START_CAPTURE,
     IMAGE_STOP_CAPTURE,
+    MAV_VTOL_STATE_MC,
     NAV_DELAY,
     NAV_FENCE_CIRCLE_EXCLUSION,
     NAV_FENCE_CIRCLE_INCLUSION,
@@ -78,7 +79,7 @@ PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to Iro
     VIDEO_STOP_CAPTURE,
 )  # fmt: skip
 HEIGHT_MOST_M = 100_000.0
-BRAKING_M, ON_ROTORS = 70.0, 3  # way that a tail-sitter needs from wings to rotors; MAV_VTOL_STATE_MC
+BRAKING_M = 70.0  # way that a tail-sitter needs from wings to rotors
 ITEMS_MOST = 5000
 MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
 HEADER = "QGC WPL 110"
@@ -355,7 +356,7 @@ def _edge_on(
         latitude, longitude, _ = to_geodetic(home, (north, east, 0.0))
         values = (hold_s, 0.0, 0.0, yaw)
         plan.append(PlanItem(NAV_WAYPOINT, FRAME_GLOBAL_RELATIVE_ALT, values, latitude, longitude, height_m))
-    plan.insert(1, PlanItem(DO_VTOL_TRANSITION, FRAME_MISSION, (float(ON_ROTORS), 0.0, 0.0, 0.0)))
+    plan.insert(1, PlanItem(DO_VTOL_TRANSITION, FRAME_MISSION, (float(MAV_VTOL_STATE_MC), 0.0, 0.0, 0.0)))
     return plan
 
 

@@ -38,7 +38,7 @@ from ironbird.vehicles.load import Vehicle
 
 ASK_S = 0.5  # simulation time between two askings for the same thing
 EXT_S = 0.02  # between two of ExtToPX4
-TO_HOVER, TO_CRUISE = 3.0, 4.0  # MAV_VTOL_STATE
+TO_HOVER, TO_CRUISE = float(numbers.MAV_VTOL_STATE_MC), float(numbers.MAV_VTOL_STATE_FW)
 FORCED = 21196.0
 OF_PX4 = "rfly_px4"
 MOST_ARRAYS = 16

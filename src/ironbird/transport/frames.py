@@ -6,15 +6,16 @@ another one, or the end of what came, follows. Signatures are passed on, not che
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ironbird.protocols.mavlink.codec import LONGEST, checksum
-from ironbird.protocols.mavlink.dialect import ARDUPILOT_EXTRAS, BOARD_EXTRAS, CRC_EXTRA, MESSAGES
+from ironbird.protocols.mavlink.dialect import MESSAGES, Field, crc_extras, is_message, message_of
 
 FIRST, SECOND = 0xFE, 0xFD  # what frames of MAVLink 1 and 2 begin with
 SIGNED = 0x01
 MOST_SHOWN = 64  # bytes of what is no frame
-EXTRAS = {**CRC_EXTRA, **BOARD_EXTRAS, **ARDUPILOT_EXTRAS}
 
 
 class Frame(NamedTuple):
@@ -39,18 +40,30 @@ def name_of(number: int) -> str:
 
 
 def values_of(data: bytes) -> dict[str, float | str]:
-    """Fields of a packet by name; of messages whose fields have no names here, the payload in hexadecimal digits."""
+    """Fields of a packet by name; of an unknown message the payload in hexadecimal digits."""
     found = FrameReader().feed(data)
     if not found:
         return {"bytes": data[:MOST_SHOWN].hex()}
-    message = MESSAGES.get(found[0].id)
-    if message is None or message.record is None:
+    if found[0].id not in MESSAGES:
         return {"payload": found[0].payload.hex()}
-    values = message.read(found[0].payload)._asdict()
-    return {
-        name: value.rstrip(b"\0").decode("utf-8", "replace") if isinstance(value, bytes) else value
-        for name, value in values.items()
-    }
+    message = MESSAGES[found[0].id]
+    values = iter(message.unpack(found[0].payload))
+    return {field.name: _shown(field, list(itertools.islice(values, len(field.names)))) for field in message.fields}
+
+
+def _shown(field: Field, values: list[Any]) -> float | str:
+    """Of a text its signs, of an array of bytes their hexadecimal digits, of another array all values."""
+    if isinstance(values[0], bytes):
+        return values[0].rstrip(b"\0").decode("utf-8", "replace")
+    if len(values) == 1:
+        return float(values[0]) if isinstance(values[0], float) else int(values[0])
+    return bytes(values).rstrip(b"\0").hex() if field.layout[-1] == "B" else " ".join(f"{value:g}" for value in values)
+
+
+def with_units(message: str, values: Mapping[str, float | str]) -> dict[str, float | str]:
+    """Fields of a message for people: each with its unit, where it has one."""
+    units = message_of(message).units if is_message(message) else {}
+    return {**values, **{name: f"{values[name]} {unit}" for name, unit in units.items() if name in values}}
 
 
 class FrameReader:
@@ -105,8 +118,9 @@ def _frame(data: bytes, place: int, length: int) -> Frame | None:
         sequence, sysid, compid, number = data[place + 2 : place + 6]
         begin, size = 6, data[place + 1]
     end = place + begin + size
-    if number in EXTRAS:
-        found = checksum(data[place + 1 : end] + bytes([EXTRAS[number]]))
+    extra = crc_extras().get(number)
+    if extra is not None:
+        found = checksum(data[place + 1 : end] + bytes([extra]))
         if data[end : end + 2] != found.to_bytes(2, "little"):
             return None
     elif place + length < len(data) and data[place + length] not in (FIRST, SECOND):

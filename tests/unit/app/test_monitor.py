@@ -18,7 +18,7 @@ from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import OrderError
 from ironbird.protocols.mavlink.codec import Packer
-from ironbird.protocols.mavlink.dialect import COMMAND_ACK, COMMAND_LONG, HEARTBEAT, Message
+from ironbird.protocols.mavlink.dialect import COMMAND_ACK, COMMAND_LONG, HEARTBEAT, MESSAGES, Message
 from ironbird.transport.router.cables import ServerCable
 from ironbird.transport.router.route_file import route_of
 
@@ -41,6 +41,21 @@ def test_messages_are_counted_and_gaps_are_seen() -> None:
     assert bytes.fromhex(came["raw"]) == packets[6] and "type 0" in came["values"]
     assert came["lost"] == pytest.approx(2 / 7) and came["protocol"] == "MAVLink" and came["latency_ms"] is None
     assert len(monitor.rows("heartbeat from")) == 1 and len(monitor.rows("from")) == 1 and monitor.rows("gps") == []
+
+
+def test_all_messages_of_both_dialects_are_shown_by_name_with_units_and_arrays_in_one() -> None:
+    monitor, packer = Monitor(), Packer(7)
+    wind = MESSAGES[168]  # of ArduPilot's dialect
+    packer.add(wind, 90.0, 5.5, 0.0)
+    packer.add(MESSAGES[331], *MESSAGES[331].record(time_usec=5, q0=1.0, x=2.5))
+    packer.add(MESSAGES[110], *MESSAGES[110].record(payload0=171, payload1=16))
+    packer.add(MESSAGES[410], *MESSAGES[410].record(sequence=3))  # PX4 adds it
+    monitor.watch("udp 1", True, bytes(packer.take()))
+    shown = {row["message"]: row["values"] for row in monitor.rows()}
+    assert shown["WIND"] == "direction 90.0 deg, speed 5.5 m/s, speed_z 0.0 m/s"
+    assert "time_usec 5 us, x 2.5 m" in shown["ODOMETRY"] and "q 1 0 0 0, " in shown["ODOMETRY"]
+    assert shown["FILE_TRANSFER_PROTOCOL"].endswith("payload ab10")
+    assert "sequence 3" in shown["EVENT"]
 
 
 def test_what_is_kept_is_bounded_and_is_a_tlog() -> None:

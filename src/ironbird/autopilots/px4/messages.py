@@ -27,13 +27,12 @@ from ironbird.errors import LinkError
 from ironbird.protocols import atmosphere
 from ironbird.protocols.geodesy import metres_per_degree, to_geodetic
 from ironbird.protocols.mavlink import codec, dialect
-from ironbird.protocols.mavlink.codec import Packer
-from ironbird.protocols.mavlink.dialect import CRC_EXTRA
+from ironbird.protocols.mavlink.codec import Packer, known_messages
 from ironbird.protocols.mavlink.numbers import MAV_DISTANCE_SENSOR_LASER, MAV_SENSOR_ROTATION_PITCH_270
 from ironbird.rig.rig import Receiver, Rig, Sensor
 from ironbird.rotations import from_matrix, multiply, rotate_one
 
-TEXTS = (CLOCK, codec.TEXT, Path(__file__).parent / "c" / "ib_px4.c")
+TEXTS = (CLOCK, codec.MESSAGES, codec.TEXT, Path(__file__).parent / "c" / "ib_px4.c")
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW, MOST_OUTPUTS = 3, 2, 3, 8, 16
@@ -147,9 +146,7 @@ class Wire:
         self._socket = connected
         libc = ctypes.CDLL(None)
         self._buffer = ctypes.create_string_buffer(RECEIVED)
-        ids = sorted(CRC_EXTRA)
-        self._ids = (ctypes.c_uint32 * len(ids))(*ids)
-        self._extras = (ctypes.c_uint8 * len(ids))(*(CRC_EXTRA[i] for i in ids))
+        ids, extras = known_messages()
 
         def entry(name: str) -> int | None:
             return ctypes.cast(getattr(libc, name), ctypes.c_void_p).value
@@ -159,8 +156,8 @@ class Wire:
             recv=entry("recv"),
             poll=entry("poll"),
             clock=entry("clock_gettime"),
-            ids=ctypes.addressof(self._ids),
-            extras=ctypes.addressof(self._extras),
+            ids=ctypes.addressof(ids),
+            extras=ctypes.addressof(extras),
             known=len(ids),
             buffer=ctypes.addressof(self._buffer),
             size=RECEIVED,

@@ -22,8 +22,13 @@ from ironbird.protocols.mavlink.codec import Packer, Parser
 from ironbird.rig.reference_autopilot import CONNECT_EVERY_S, ReferenceAutopilot
 
 GAUSS_T = 1e-4
-ACCEL, GYRO, MAG, BARO = 0x0007, 0x0038, 0x01C0, 0x1A00  # fields_updated of HIL_SENSOR, by group
-DIFF_PRESSURE = 0x0400
+ACCEL, GYRO, MAG, BARO, DIFF_PRESSURE = (  # fields_updated, by group
+    numbers.bits_of("HIL_SENSOR_UPDATED", *names.split())
+    for names in (
+        "XACC YACC ZACC", "XGYRO YGYRO ZGYRO", "XMAG YMAG ZMAG", "ABS_PRESSURE PRESSURE_ALT TEMPERATURE",
+        "DIFF_PRESSURE",
+    )
+)  # fmt: skip
 DISARMED = numbers.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 ARMED = DISARMED | numbers.MAV_MODE_FLAG_SAFETY_ARMED
 LOCKSTEP = 1  # flag of HIL_ACTUATOR_CONTROLS

@@ -21,7 +21,10 @@ from ironbird.protocols.plan_file import ITEMS_MOST, TOUCHES, Home, LocalItem, P
 
 ARRIVED_M, ARRIVED_WING_M, ARRIVED_RAD = 1.0, 100.0, math.radians(10)
 FORCE = 21196  # of COMPONENT_ARM_DISARM: also in flight [MAVLink2]
-SPEEDS = {"air": 0.0, "ground": 1.0, "climb": 2.0, "descent": 3.0}  # SPEED_TYPE of DO_CHANGE_SPEED
+SPEEDS = {
+    "air": numbers.SPEED_TYPE_AIRSPEED, "ground": numbers.SPEED_TYPE_GROUNDSPEED,
+    "climb": numbers.SPEED_TYPE_CLIMB_SPEED, "descent": numbers.SPEED_TYPE_DESCENT_SPEED,
+}  # fmt: skip
 RADIUS_PARAMS = {"px4": "NAV_LOITER_RAD", "ardupilot": "WP_LOITER_RAD"}
 Mission = str | Path | Sequence[PlanItem] | Sequence[LocalItem]
 

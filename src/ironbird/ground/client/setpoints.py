@@ -12,8 +12,16 @@ from ironbird.protocols.mavlink.dialect import Message
 from ironbird.rotations import from_euler
 
 Frame = Literal["earth", "body"]
-NO_FORCE, NO_YAW, NO_YAW_RATE = 0x200, 0x400, 0x800  # of POSITION_TARGET_TYPEMASK; the rest by place
-NO_RATES, NO_THRUST, NO_ATTITUDE = 0x7, 0x40, 0x80  # of ATTITUDE_TARGET_TYPEMASK
+NO_YAW, NO_YAW_RATE = numbers.POSITION_TARGET_TYPEMASK_YAW_IGNORE, numbers.POSITION_TARGET_TYPEMASK_YAW_RATE_IGNORE
+NO_RATES = numbers.bits_of(
+    "ATTITUDE_TARGET_TYPEMASK", "BODY_ROLL_RATE_IGNORE", "BODY_PITCH_RATE_IGNORE", "BODY_YAW_RATE_IGNORE"
+)
+NO_POSITION, NO_VELOCITY, NO_ACCELERATION = (
+    numbers.bits_of("POSITION_TARGET_TYPEMASK", *(f"{before}{axis}_IGNORE" for axis in "XYZ"))
+    for before in ("", "V", "A")
+)
+NO_THRUST = numbers.ATTITUDE_TARGET_TYPEMASK_THROTTLE_IGNORE
+NO_ATTITUDE = numbers.ATTITUDE_TARGET_TYPEMASK_ATTITUDE_IGNORE
 FARTHEST, FASTEST = 1e6, 1e3
 
 
@@ -37,7 +45,7 @@ def moving(
     """Position, velocity and acceleration in m, m/s and m/s2; north, east, down or forward, right, down."""
     fields, mask = _motion(velocity, acceleration, yaw, yaw_rate)
     fields |= dict(zip("xyz", _finite("position", position, FARTHEST), strict=True))
-    mask |= 0x7 if position is None else 0
+    mask |= NO_POSITION if position is None else 0
     coordinates = numbers.FRAME_BODY_NED if _checked(frame) == "body" else numbers.FRAME_LOCAL_NED
     return SetPoint(
         dialect.SET_POSITION_TARGET_LOCAL_NED, fields | {"type_mask": mask, "coordinate_frame": coordinates}
@@ -106,7 +114,7 @@ def _motion(
     fields |= dict(zip(("afx", "afy", "afz"), _finite("acceleration", acceleration, FASTEST), strict=True))
     fields |= {"yaw": _finite("yaw", (yaw or 0.0,), FASTEST)[0]}
     fields |= {"yaw_rate": _finite("yaw rate", (yaw_rate or 0.0,), FASTEST)[0]}
-    mask = (0x38 if velocity is None else 0) | (0x1C0 if acceleration is None else 0)
+    mask = (NO_VELOCITY if velocity is None else 0) | (NO_ACCELERATION if acceleration is None else 0)
     return fields, mask | (NO_YAW if yaw is None else 0) | (NO_YAW_RATE if yaw_rate is None else 0)
 
 

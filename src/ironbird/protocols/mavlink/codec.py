@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from ironbird.compiler.native_text import load_texts
 from ironbird.errors import LinkError
-from ironbird.protocols.mavlink.dialect import CRC_EXTRA, Message
+from ironbird.protocols.mavlink.dialect import Message, crc_extras
 
 TEXT = Path(__file__).parent / "c" / "ib_mavlink.c"
+MESSAGES = Path(__file__).parent / "c" / "ib_messages.h"  # ids, sizes and places of fields, from the table
 LONGEST = 10 + 255 + 2 + 13  # bytes of a frame
 NATIVE = 3 * (8 + 255)  # bytes that native code stages at once: three inertial units
 ROW = 5  # numbers that describe a frame that was found
@@ -42,9 +41,9 @@ def checksum(data: bytes, seed: int = 0xFFFF) -> int:
 
 
 @functools.cache
-def _known(extras: frozenset[tuple[int, int]]) -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint8]]:
-    """Numbers of all messages in order, and their CRC_EXTRA; `extras` are those beyond the dialect."""
-    known = dict(sorted((CRC_EXTRA | dict(extras)).items()))
+def known_messages() -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint8]]:
+    """Numbers of all messages in order, and their CRC_EXTRA, for native code."""
+    known = crc_extras()
     return (ctypes.c_uint32 * len(known))(*known), (ctypes.c_uint8 * len(known))(*known.values())
 
 
@@ -103,13 +102,13 @@ class Parser:
 
     MOST = 64  # frames found in one go
 
-    def __init__(self, *, count_lost: bool = False, extras: Mapping[int, int] = MappingProxyType({})) -> None:
+    def __init__(self, *, count_lost: bool = False) -> None:
         self.lost = 0  # frames that are missing by their numbers, if they are counted
         self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # number by sender
         self.skipped = 0  # bytes that belong to no frame
         self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
         self._rest = b""
-        self.ids, self.extras = _known(frozenset(extras.items()))
+        self.ids, self.extras = known_messages()
         self._found = (ctypes.c_int32 * (ROW * self.MOST))()
         self._tally = (ctypes.c_int64 * 2)()
         self._used = ctypes.c_int64(0)

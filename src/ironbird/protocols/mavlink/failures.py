@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from ironbird.errors import UnknownNameError
+from ironbird.protocols.mavlink.numbers import entries_of
 
-UNITS = {  # FAILURE_UNIT
-    "gyro": 0, "accel": 1, "mag": 2, "baro": 3, "gps": 4, "optical_flow": 5, "vio": 6, "distance_sensor": 7,
-    "airspeed": 8, "battery": 100, "motor": 101, "servo": 102, "avoidance": 103, "rc_signal": 104,
-    "mavlink_signal": 105,
-}  # fmt: skip
-TYPES = {  # FAILURE_TYPE
-    "ok": 0, "off": 1, "stuck": 2, "garbage": 3, "wrong": 4, "slow": 5, "delayed": 6, "intermittent": 7,
-}  # fmt: skip
+UNITS = {name.lower().split("_", 1)[1]: number for name, number in entries_of("FAILURE_UNIT").items()}
+TYPES = {name.lower(): number for name, number in entries_of("FAILURE_TYPE").items()}
 
 
 def failure(unit: str, how: str) -> tuple[int, int]:

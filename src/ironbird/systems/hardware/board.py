@@ -19,12 +19,12 @@ import numpy as np
 
 from ironbird.autopilots.px4.messages import Messages, Outputs, native_functions
 from ironbird.compiler.native_text import load_texts
-from ironbird.protocols.mavlink.codec import Packer, Parser
+from ironbird.protocols.mavlink.codec import MESSAGES, Packer, Parser
 from ironbird.rig.rig import Rig
 from ironbird.runtime.paced import c_function
 from ironbird.transport.cable import SILENT_S, Cable, DatagramCable, SerialCable
 
-TEXT = Path(__file__).parent / "c" / "ib_board.c"
+TEXTS = (MESSAGES, Path(__file__).parent / "c" / "ib_board.c")
 ROOM = 65536  # bytes that wait for the board, beyond which ground stations are ignored
 CAME = 1 << 18  # bytes that the board says at once
 SAID = 1 << 22  # bytes that the host may be behind
@@ -89,7 +89,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = load_texts(TEXT, structures=STRUCTURES)
+    library = load_texts(*TEXTS, structures=STRUCTURES)
     library.ib_exchange.restype = library.ib_ring_put.restype = library.ib_ring_heard.restype = ctypes.c_int64
     library.ib_exchange.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     library.ib_ring_put.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64]

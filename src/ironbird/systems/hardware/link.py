@@ -267,7 +267,7 @@ class HardwareLink(ControlSystem):
             flows=[],
         )
         self._packer = codec.Packer()  # only stages: the numbers are given where the frames are made
-        self._parser = codec.Parser(count_lost=True, extras=dialect.BOARD_EXTRAS)
+        self._parser = codec.Parser(count_lost=True)
         self._messages = Messages(shown, self._airframe, self._packer, truth=False)
         self._outputs = Outputs(rig, self._airframe)
         self._late_s = np.zeros(rig.stepper.until_tick // self.step_ticks + 2)

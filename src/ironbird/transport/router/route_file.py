@@ -11,11 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError, shortened
 from ironbird.files.problems import read_bytes, read_toml
-from ironbird.protocols.mavlink.dialect import MESSAGES
+from ironbird.protocols.mavlink.dialect import message_of
 from ironbird.transport.router.cables import parse_cable
 from ironbird.transport.router.router import Connection, Rule
 
-NAMES = frozenset(message.name for message in MESSAGES.values())
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=40)]
 
 
@@ -59,8 +58,8 @@ class Route(_Table):
             return [Rule(a, b) for a in names for b in names if a != b]
         for rule in self.rule:
             for word in (*rule.only, *rule.without):
-                if word not in NAMES and not word.isdecimal():
-                    raise LinkError(f"rule from {rule.source} to {rule.to}: there is no message '{shortened(word)}'")
+                if not word.isdecimal():
+                    message_of(word, where=f"the rule from {rule.source} to {rule.to}")
         return [Rule(one.source, one.to, frozenset(one.only), frozenset(one.without), one.most_hz) for one in self.rule]
 
 

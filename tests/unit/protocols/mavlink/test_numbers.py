@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from pymavlink import mavutil
+from pymavlink.dialects.v20 import all as everything
 from pymavlink.dialects.v20 import ardupilotmega
 
 from ironbird.protocols.mavlink import numbers
 
-NOT_IN_THE_DIALECT = {"MAVLINK_VERSION", "MOTOR_INTERLOCK", "SWITCH_HIGH", "PX4_AUTO_MAIN"}
-NOT_IN_THE_DIALECT |= {"MAV_TYPE_VTOL_FIXEDROTOR"}  # was reserved in older ones
+NAMES = [name for enum in numbers.TABLE.read_text().splitlines()[2:] for name in re.findall(r"(\w+)=", enum)]
+NOT_IN_THE_DIALECT = {"MAV_TYPE_VTOL_FIXEDROTOR"}  # PX4 adds it
 
 
 def test_every_number_is_that_of_its_name() -> None:
-    ours = {name: value for name, value in vars(numbers).items() if name.isupper() and isinstance(value, int)}
-    assert len(ours) > 70 and set(ours) >= NOT_IN_THE_DIALECT
-    for name in set(ours) - NOT_IN_THE_DIALECT:
-        theirs = [getattr(ardupilotmega, prefix + name, None) for prefix in ("", "MAV_", "MAV_CMD_")]
-        assert ours[name] in theirs, name
+    assert len(NAMES) > 2000 and set(NAMES) >= NOT_IN_THE_DIALECT
+    for name in set(NAMES) - NOT_IN_THE_DIALECT:
+        assert getattr(numbers, name) == getattr(everything, name), name
+    ours, theirs = (
+        set(NAMES),
+        {name for enum in ardupilotmega.enums.values() for name in (e.name for e in enum.values())},
+    )
+    assert {name for name in theirs if not name.endswith("_ENUM_END")} <= ours
+
+
+def test_what_stands_before_all_names_may_be_left_out_and_an_unknown_name_is_refused_with_the_nearest() -> None:
+    assert numbers.NAV_LAND == numbers.MAV_CMD_NAV_LAND == 21
+    assert numbers.FRAME_GLOBAL_INT == numbers.MAV_FRAME_GLOBAL_INT == 5
+    assert numbers.bits_of("MAV_MODE_FLAG", "SAFETY_ARMED", "AUTO_ENABLED") == 132
+    wrong = "MAV_CMD_NAV_LANT"
+    with pytest.raises(AttributeError, match="'MAV_CMD_NAV_LAND"):
+        getattr(numbers, wrong)
 
 
 def test_modes_are_those_of_the_autopilots() -> None:
@@ -26,7 +42,8 @@ def test_modes_are_those_of_the_autopilots() -> None:
         "rover": mavutil.mode_mapping_rover,
         "sub": mavutil.mode_mapping_sub,
     }
-    for kind, modes in numbers.ARDUPILOT_MODES.items():
+    for kind in theirs:
+        modes = numbers.ardupilot_modes(kind)
         known = {number: name for number, name in theirs[kind].items() if isinstance(number, int)}
         assert {number: modes[number] for number in modes if number in known} == {
             number: known[number] for number in modes if number in known

@@ -159,8 +159,6 @@ def test_frames_of_kinds_that_only_boards_send_are_not_lost(vehicle: Vehicle) ->
     event = bytes.fromhex("fd 01 00 00 05 01 01 9a 01 00 07")
     crc = codec.checksum(bytes([160]), codec.checksum(event[1:]))
     event += crc.to_bytes(2, "little")
-    parser = codec.Parser(count_lost=True)
-    assert parser.feed(event) == []  # unknown to the other links
     link = HardwareLink(BoardCable(spoil=lambda n, frame: event + frame if n == 1 else frame), priority=False)
     rig = make_rig(vehicle, until_s=0.01)
     link.clock = StillClock()

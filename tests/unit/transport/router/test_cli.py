@@ -36,7 +36,7 @@ def test_the_monitor_shows_number_rate_and_values_of_each_message(tmp_path: Path
     assert 5 < figures["connections"]["line"]["sent"]["ATTITUDE"]["count"] < 35
     assert "acted from" in figures["faults"][0] and "of 40 packets" in figures["faults"][0]
     text = RUNNER.invoke(app, ["route", *links, "--values"]).output
-    assert "40 received" in text and "roll 0.5" in text
+    assert "40 received" in text and "roll 0.5 rad, pitch 0.0 rad" in text
 
 
 def test_wrong_orders_end_with_a_sentence(tmp_path: Path) -> None:

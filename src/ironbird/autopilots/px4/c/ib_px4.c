@@ -1,20 +1,14 @@
 /* The hot path of PX4's simulator link: HIL_SENSOR staged from where the sensors stand, and the answer to it.
  *
- * Follows ib_clock.h and ib_mavlink.c in one text: messages are staged as its ib_seal takes them, frames are found by its ib_scan.
+ * Follows ib_clock.h, ib_messages.h and ib_mavlink.c in one text: messages are staged as its ib_seal takes them, frames are found by its ib_scan.
  */
 #include "ib_math.h"
 
-#define HIL_SENSOR 107
-#define HIL_SENSOR_EXTRA 108
-#define HIL_SENSOR_SIZE 65
-#define HIL_ACTUATOR_CONTROLS 93
-#define CONTROLS_SIZE 81
 /* fields_updated by group */
-#define ACCEL 0x0007
-#define GYRO 0x0038
-#define MAG 0x01C0
-#define BARO 0x1A00
-#define DIFF_PRESSURE 0x0400
+#define ACCEL (HIL_SENSOR_UPDATED_XACC | HIL_SENSOR_UPDATED_YACC | HIL_SENSOR_UPDATED_ZACC)
+#define GYRO (HIL_SENSOR_UPDATED_XGYRO | HIL_SENSOR_UPDATED_YGYRO | HIL_SENSOR_UPDATED_ZGYRO)
+#define MAG (HIL_SENSOR_UPDATED_XMAG | HIL_SENSOR_UPDATED_YMAG | HIL_SENSOR_UPDATED_ZMAG)
+#define BARO (HIL_SENSOR_UPDATED_ABS_PRESSURE | HIL_SENSOR_UPDATED_PRESSURE_ALT | HIL_SENSOR_UPDATED_TEMPERATURE)
 
 typedef struct {
     const double *value, *stamp; /* null if there is none */
@@ -62,6 +56,15 @@ static void put(uint8_t *at, const void *from, int count)
     for (int i = 0; i < count; i++) at[i] = ((const uint8_t *)from)[i];
 }
 
+/* What stands before a staged payload; returns the place of that. */
+static uint8_t *headed(uint8_t *at, uint32_t id, uint8_t size, uint8_t extra)
+{
+    const uint8_t head[4] = {size, extra, 0, 0};
+    put(at, &id, 4);
+    put(at + 4, head, 4);
+    return at + STAGE_HEADER;
+}
+
 /* Stage HIL_SENSOR of each unit that has something new, the first in any case: that is PX4's clock. */
 EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage)
 {
@@ -91,7 +94,7 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
             inside(v, a->accel_limit);
             inside(v + 3, a->gyro_limit);
             if (fresh(&a->airspeed)) {
-                fields |= DIFF_PRESSURE;
+                fields |= HIL_SENSOR_UPDATED_DIFF_PRESSURE;
                 v[10] = 0.01 * *a->airspeed.value;
             }
         }
@@ -104,26 +107,21 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
             v[12] = a->celsius - a->lapse * altitude;
         }
         if (!fields && n > 0) continue;
-        const uint32_t id = HIL_SENSOR;
-        const uint8_t head[4] = {HIL_SENSOR_SIZE, HIL_SENSOR_EXTRA, 0, 0}, number = (uint8_t)n;
-        put(at, &id, 4);
-        put(at + 4, head, 4);
-        put(at + 8, &now_us, 8);
+        const uint8_t number = (uint8_t)n;
+        uint8_t *payload = headed(at, HIL_SENSOR, HIL_SENSOR_SIZE, HIL_SENSOR_EXTRA);
+        put(payload + HIL_SENSOR_TIME_USEC_AT, &now_us, 8);
         for (int i = 0; i < 13; i++) {
             const float small = (float)v[i];
-            put(at + 16 + 4 * i, &small, 4);
+            put(payload + HIL_SENSOR_XACC_AT + 4 * i, &small, 4);
         }
-        put(at + 68, &fields, 4);
-        put(at + 72, &number, 1);
-        at += STAGE_HEADER + HIL_SENSOR_SIZE;
+        put(payload + HIL_SENSOR_FIELDS_UPDATED_AT, &fields, 4);
+        put(payload + HIL_SENSOR_ID_AT, &number, 1);
+        at = payload + HIL_SENSOR_SIZE;
     }
     return at - stage;
 }
 
 /* A fix of a satellite receiver as HIL_GPS; `place` and `speed` are metres from home, north, east and down. */
-#define HIL_GPS 113
-#define HIL_GPS_EXTRA 124
-#define HIL_GPS_SIZE 39
 #define NO_COURSE 65535
 #define SLOWEST_COURSE 0.1
 #define DEGREES 57.29577951308232
@@ -170,14 +168,11 @@ EXPORT int64_t ib_stage_fix(const ib_fix *a, uint64_t now_us, int64_t number, ui
     };
     const uint8_t tail[5] = {(uint8_t)whole(*a->kind, 0, 255, 0), (uint8_t)whole(*a->satellites, 0, 255, 0),
                              (uint8_t)number, 0, 0};
-    const uint32_t id = HIL_GPS;
-    const uint8_t head[4] = {HIL_GPS_SIZE, HIL_GPS_EXTRA, 0, 0};
-    put(at, &id, 4);
-    put(at + 4, head, 4);
-    put(at + 8, &now_us, 8);
-    put(at + 16, geodetic, 12);
-    put(at + 28, small, 14);
-    put(at + 42, tail, 5);
+    uint8_t *payload = headed(at, HIL_GPS, HIL_GPS_SIZE, HIL_GPS_EXTRA);
+    put(payload + HIL_GPS_TIME_USEC_AT, &now_us, 8);
+    put(payload + HIL_GPS_LAT_AT, geodetic, 12);
+    put(payload + HIL_GPS_EPH_AT, small, 14);
+    put(payload + HIL_GPS_FIX_TYPE_AT, tail, 5);
     return STAGE_HEADER + HIL_GPS_SIZE;
 }
 
@@ -260,16 +255,16 @@ static double now_of(const ib_wire *a) { return 1e-9 * (double)ib_now_ns(a->cloc
 
 static void take(ib_wire *a, const uint8_t *payload, int length)
 {
-    uint8_t whole[CONTROLS_SIZE] = {0}; /* trailing zeros were cut */
-    put(whole, payload, length < CONTROLS_SIZE ? length : CONTROLS_SIZE);
-    put((uint8_t *)&a->answer_us, whole, 8);
-    put((uint8_t *)&a->flags, whole + 8, 8);
+    uint8_t whole[HIL_ACTUATOR_CONTROLS_SIZE] = {0}; /* trailing zeros were cut */
+    put(whole, payload, length < HIL_ACTUATOR_CONTROLS_SIZE ? length : HIL_ACTUATOR_CONTROLS_SIZE);
+    put((uint8_t *)&a->answer_us, whole + HIL_ACTUATOR_CONTROLS_TIME_USEC_AT, 8);
+    put((uint8_t *)&a->flags, whole + HIL_ACTUATOR_CONTROLS_FLAGS_AT, 8);
     for (int i = 0; i < 16; i++) {
         float value;
-        put((uint8_t *)&value, whole + 16 + 4 * i, 4);
+        put((uint8_t *)&value, whole + HIL_ACTUATOR_CONTROLS_CONTROLS_AT + 4 * i, 4);
         a->controls[i] = value;
     }
-    a->mode = whole[80];
+    a->mode = whole[HIL_ACTUATOR_CONTROLS_MODE_AT];
     a->answers++;
 }
 

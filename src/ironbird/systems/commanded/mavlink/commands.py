@@ -25,8 +25,8 @@ from ironbird.systems.commanded.mavlink.texts import Texts
 
 FORCE = 21196.0  # of arming: whatever the checks say [MAVLink2]
 DEGREE = 1e7
-AIRSPEED, GROUND_SPEED = 0, 1  # kinds of DO_CHANGE_SPEED
-TO_HOVER, TO_CRUISE = 3, 4  # MAV_VTOL_STATE
+SPEEDS = (numbers.SPEED_TYPE_AIRSPEED, numbers.SPEED_TYPE_GROUNDSPEED)
+TO_HOVER, TO_CRUISE = numbers.MAV_VTOL_STATE_MC, numbers.MAV_VTOL_STATE_FW
 CLOSEST_M = 1.0  # of a take-off above home
 FASTEST_MPS, FARTHEST_M = 1e4, 1e7
 ACCEPTED, DENIED = numbers.MAV_RESULT_ACCEPTED, numbers.MAV_RESULT_DENIED
@@ -302,7 +302,7 @@ class Commands:
         return Answer(DENIED, place) if isinstance(place, str) else self._said(self.commander.reposition(place, None))
 
     def _change_speed(self, command: Command, _channel: Channel) -> Answer:
-        if command.p1 not in (AIRSPEED, GROUND_SPEED):
+        if command.p1 not in SPEEDS:
             return Answer(DENIED, f"speed of kind {command.p1:g}: give 0, through the air, or 1, over ground")
         if not 0 < command.p2 < FASTEST_MPS:
             return DONE if command.p2 in (-1.0, -2.0) else Answer(DENIED, f"{command.p2:g} m/s is no speed")

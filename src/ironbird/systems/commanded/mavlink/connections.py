@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ironbird.errors import LinkError, shortened
 from ironbird.protocols.mavlink.codec import Packer, Parser
-from ironbird.protocols.mavlink.dialect import BOARD_EXTRAS, Message
+from ironbird.protocols.mavlink.dialect import Message
 from ironbird.rig.link_faults import FlownLinks, Way
 from ironbird.transport.cable import BITS_PER_BYTE, FRAMING, SerialCable
 from ironbird.transport.peers import Doorkeeper, own_address
@@ -63,7 +63,7 @@ class Channel:
         self.heard_at = time.monotonic()
         self.next_s: dict[int, float] = {}  # simulation time of the next message of each stream
         self.interval_s: dict[int, float] = {}  # asked for by this partner
-        self._parser = Parser(extras=BOARD_EXTRAS)
+        self._parser = Parser()
         self.watch: Watch | None = None  # gets every packet and its direction
         self._packer = Packer(sysid)
         self._write = write

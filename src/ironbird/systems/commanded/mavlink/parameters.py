@@ -11,6 +11,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,10 @@ from ironbird.systems.commanded.mavlink.param_names import names_of
 from ironbird.systems.commanded.mavlink.texts import Texts
 
 # Values as their bits: a float of Python would change those of whole numbers that look like no number
-VALUE = dialect.Message("PARAM_VALUE", 22, "I2H16sB")
-SET = dialect.Message("PARAM_SET", 23, "I2B16sB", dialect.PARAM_SET.names)
+VALUE, SET = (
+    replace(message, fields=(message.fields[0]._replace(layout="I"), *message.fields[1:]))
+    for message in (dialect.PARAM_VALUE, dialect.PARAM_SET)
+)
 PER_LOOK = 8  # parameters of a list that leave at once: a slow line is not flooded
 HASH = "_HASH_CHECK"
 NO_INDEX = 65535

@@ -22,8 +22,11 @@ from ironbird.systems.commanded.mavlink.connections import Channel, Sender
 from ironbird.systems.commanded.mavlink.place import Home
 from ironbird.systems.commanded.mavlink.texts import Texts
 
-NO_FORCE, NO_YAW, NO_YAW_RATE = 0x200, 0x400, 0x800  # of the type mask; three times three bits come before
-NO_RATES, NO_THRUST, NO_ATTITUDE = (1, 2, 4), 64, 128  # of the type mask of SET_ATTITUDE_TARGET
+NO_FORCE = numbers.POSITION_TARGET_TYPEMASK_FORCE_SET
+NO_YAW, NO_YAW_RATE = numbers.POSITION_TARGET_TYPEMASK_YAW_IGNORE, numbers.POSITION_TARGET_TYPEMASK_YAW_RATE_IGNORE
+NO_RATES = (1, 2, 4)  # the first three bits of ATTITUDE_TARGET_TYPEMASK
+NO_THRUST = numbers.ATTITUDE_TARGET_TYPEMASK_THROTTLE_IGNORE
+NO_ATTITUDE = numbers.ATTITUDE_TARGET_TYPEMASK_ATTITUDE_IGNORE
 BODY = (numbers.FRAME_BODY_NED, numbers.FRAME_BODY_OFFSET_NED, numbers.FRAME_BODY_FRD)
 LOCAL = (numbers.FRAME_LOCAL_NED, numbers.FRAME_LOCAL_OFFSET_NED, numbers.FRAME_LOCAL_FRD, *BODY)
 ABOVE_SEA = (numbers.FRAME_GLOBAL, numbers.FRAME_GLOBAL_INT)

@@ -91,6 +91,10 @@ GAUSS_T, MILLIBAR_PA = 1e-4, 100.0
 UNKNOWN_16, UNKNOWN_8 = 65535, 255
 VIBRATION_SHARE = 0.01  # of a new sample in the level of vibration [PX4]
 CELLS = 10
+IMU_UPDATED = [  # of accelerometers, gyroscopes, magnetometers, barometers, airspeed sensors
+    numbers.bits_of("HIGHRES_IMU_UPDATED", *names.split())
+    for names in ("XACC YACC ZACC", "XGYRO YGYRO ZGYRO", "XMAG YMAG ZMAG", "ABS_PRESSURE PRESSURE_ALT", "DIFF_PRESSURE")
+]
 NO_VELOCITY_OR_ACCELERATION = 0b0000_1001_1111_1000  # only position and yaw are reported
 
 
@@ -381,8 +385,13 @@ class Telemetry:
         pressure = float(rig.barometers[0].values[0]) if rig.barometers else 0.0
         difference = float(rig.airspeeds[0].values[0]) if rig.airspeeds else 0.0
         height = pressure_height_m(pressure) if pressure > 0 else 0.0
-        groups = ((rig.accels, 0x7), (rig.gyros, 0x38), (rig.magnetometers, 0x1C0), (rig.barometers, 0xA00))
-        updated = sum(bits for parts, bits in groups if parts) | (0x400 if rig.airspeeds else 0)
+        updated = sum(
+            bits
+            for parts, bits in zip(
+                (rig.accels, rig.gyros, rig.magnetometers, rig.barometers, rig.airspeeds), IMU_UPDATED, strict=True
+            )
+            if parts
+        )
         return (
             self.commander.time_us, *accel, *gyro, *field, pressure / MILLIBAR_PA, difference / MILLIBAR_PA, height,
             0.0, updated, 0,

@@ -8,9 +8,6 @@
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define HIL_CONTROLS 91
-#define HIL_ACTUATOR_CONTROLS 93
-#define ARMED 128
 #define MOST_FOUND 64
 #define MOST_PACKETS 256
 #define MOST_BYTES 65536 /* of one packet */
@@ -141,15 +138,16 @@ EXPORT int64_t ib_ring_heard(ib_ring *r, ib_heard *record, uint8_t *to, int64_t 
 
 static void controls_of(ib_board *a, int64_t tick, const uint8_t *payload, int64_t length, int old)
 {
-    uint8_t whole[81] = {0}; /* trailing zeros were cut */
-    const int from = old ? 8 : 16, count = old ? 8 : 16, mode_at = old ? 40 : 80;
-    for (int64_t i = 0; i < length && i < 81; i++) whole[i] = payload[i];
+    uint8_t whole[HIL_ACTUATOR_CONTROLS_SIZE] = {0}; /* trailing zeros were cut */
+    const int from = old ? HIL_CONTROLS_ROLL_AILERONS_AT : HIL_ACTUATOR_CONTROLS_CONTROLS_AT, count = old ? 8 : 16;
+    const int mode_at = old ? HIL_CONTROLS_MODE_AT : HIL_ACTUATOR_CONTROLS_MODE_AT;
+    for (int64_t i = 0; i < length && i < HIL_ACTUATOR_CONTROLS_SIZE; i++) whole[i] = payload[i];
     for (int i = 0; i < 16; i++) {
         float value = 0;
         for (int k = 0; k < 4 && i < count; k++) ((uint8_t *)&value)[k] = whole[from + 4 * i + k];
         a->controls[i] = value;
     }
-    const int64_t armed = (whole[mode_at] & ARMED) != 0;
+    const int64_t armed = (whole[mode_at] & MAV_MODE_FLAG_SAFETY_ARMED) != 0;
     if (armed != a->armed) {
         a->armed = armed;
         a->armed_tick = tick;

@@ -12,7 +12,7 @@ from mavlink_bench import ANY_PORT, Bench, bench
 
 from ironbird.errors import LinkError
 from ironbird.protocols.mavlink.codec import Packer, Parser
-from ironbird.protocols.mavlink.dialect import BOARD_EXTRAS, HEARTBEAT, MESSAGES, PING
+from ironbird.protocols.mavlink.dialect import HEARTBEAT, MESSAGES, PING
 from ironbird.systems.commanded.mavlink.connections import (
     MOST_PARTNERS,
     SerialEndpoint,
@@ -106,7 +106,7 @@ def test_a_serial_line_carries_what_it_can_and_answers() -> None:
     os.set_blocking(far, False)
     try:
         with bench(links=f"{ANY_PORT},serial:{os.ttyname(near)}:57600") as made:
-            parser, packer = Parser(extras=BOARD_EXTRAS), Packer(255, 190)
+            parser, packer = Parser(), Packer(255, 190)
             packer.add(PING, 5, 6, 0, 0)
             os.write(far, packer.take())
             frames, count = [], 0
