@@ -32,8 +32,8 @@ from ironbird.flight.derived import derived
 from ironbird.flight.ending import ending_of
 from ironbird.flight.flight import LOG_ENDINGS, Flight, fly
 from ironbird.flight.systems import is_outside, title_of
-from ironbird.protocols.own_records import sight_of
 from ironbird.systems.ardupilot import faults as on_ardupilot
+from own_records import sight_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilot_comparison.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironbird.campaign.imports.rflysimsafe_outcomes import Comparison, compare_all
+from rflysimsafe_outcomes import Comparison, compare_all
 
 PAGE = Path(__file__).parent.parent / "docs" / "rflysimsafe.md"
 

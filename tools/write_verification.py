@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironbird.proofs import nasa
+import nasa_checkcases as nasa
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data" / "nasa_6dof"

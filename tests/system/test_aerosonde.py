@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import bare_wings as wings
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -18,7 +19,6 @@ from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
-from ironbird.proofs import wings
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

@@ -12,9 +12,9 @@ from ironbird.errors import OrderError, RunError, VehicleError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather, make_order, parse_order
 from ironbird.flight.prepare import model_of
-from ironbird.proofs.integration import BOUND_M, distance_m
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
 from ironbird.vehicles.spec import CLOSE, Integration
+from write_integration import BOUND_M, distance_m
 
 MEASURED = Path(__file__).parents[2] / "docs" / "measured" / "integration.json"
 TURBULENT = Weather(5.0, 270.0, 8.0)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nasa_checkcases as nasa
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RunError, UnknownNameError
-from ironbird.proofs import nasa
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.units import FOOT_M

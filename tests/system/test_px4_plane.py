@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bare_wings as wings
 import numpy as np
 
 from ironbird.analysis.operating_point import operating_point
@@ -11,7 +12,6 @@ from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED
-from ironbird.proofs import wings
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.checks import check_vehicle

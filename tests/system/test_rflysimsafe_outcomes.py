@@ -2,8 +2,8 @@
 
 import pytest
 
-from ironbird.campaign.imports.rflysimsafe_outcomes import Comparison, compare_all
 from ironbird.campaign.imports.rflysimsafe_published import CRASHES
+from rflysimsafe_outcomes import Comparison, compare_all
 from write_rflysimsafe_page import PAGE, page
 
 MOTOR = ("ST002", "ST003", "ST004", "ST005")  # how a vehicle falls with a lost motor is the control system's doing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import bare_wings as wings
 import numpy as np
 import pytest
 
@@ -15,7 +16,6 @@ from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED
-from ironbird.proofs import wings
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.checks import check_vehicle

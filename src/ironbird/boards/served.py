@@ -13,7 +13,7 @@ import selectors
 import socket
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ironbird.boards.board import Board
@@ -206,10 +206,6 @@ class ServedBoard:
             else self.wiring.i2c(t, f"i2c{bus}", place, sent, length)
         )
         return struct.pack("<q", ERRORS.index(answer.error)) + answer.data
-
-    def lines_open(self) -> Sequence[str]:
-        """Names of the serial lines that a program has open."""
-        return [self.chips.board.device[number].name for number in self._lines]
 
     def close(self) -> None:
         """End the sockets and let go of the memory. May be called twice."""

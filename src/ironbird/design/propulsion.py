@@ -53,34 +53,6 @@ def static_coefficients(propeller: PropellerPart) -> tuple[float, float, float]:
     return float(thrust), float(torque), FORMULA_SIGMA
 
 
-def coefficients_at(propeller: PropellerPart, rpm: float, advance_ratio: float) -> tuple[float, float]:
-    """CT and CP of a measured table between its rows: nearest two speeds, straight lines over the advance ratio."""
-    if not propeller.table:
-        raise RecordError(f"propeller '{propeller.name}' has no measured table over the advance ratio")
-    table = coefficient_table(propeller.table)
-    table = table[table[:, 1] > 1e-6]
-    speeds = np.unique(table[:, 0])
-    found = []
-    for speed in speeds:
-        rows = table[table[:, 0] == speed]
-        rows = rows[np.argsort(rows[:, 1])]
-        if len(rows) >= 4 and rows[0, 1] - 0.1 <= advance_ratio <= rows[-1, 1] + 0.02:
-            found.append(
-                (
-                    speed,
-                    np.interp(advance_ratio, rows[:, 1], rows[:, 2]),
-                    np.interp(advance_ratio, rows[:, 1], rows[:, 3]),
-                )
-            )
-    if not found:
-        raise RecordError(
-            f"propeller '{propeller.name}' was measured from J = {table[:, 1].min():.2f} to {table[:, 1].max():.2f}; "
-            f"{advance_ratio:.2f} lies outside"
-        )
-    known = np.array(found)
-    return float(np.interp(rpm, known[:, 0], known[:, 1])), float(np.interp(rpm, known[:, 0], known[:, 2]))
-
-
 @dataclass(frozen=True)
 class Chain:
     """Numbers of one or many sets of parts; every field is a number or an array of one shape."""

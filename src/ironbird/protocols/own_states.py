@@ -49,7 +49,6 @@ SOLUTION = {  # bits of XKF4.SS
     3: "relative position valid", 4: "absolute position valid", 5: "height valid", 7: "constant position mode",
     13: "GNSS position fused", 14: "GNSS glitching", 15: "GNSS good", 17: "airspeed rejected", 18: "dead reckoning",
 }  # fmt: skip
-GNSS_FUSED = 1 << 13
 TIMEOUTS = ("position", "velocity", "height", "magnetometer", "airspeed", "drag")  # bits of XKF4.TS
 CHOSEN = {"MI": "compass", "BI": "barometer", "GI": "GNSS receiver", "AI": "airspeed sensor"}  # of XKFS
 SUBSYSTEMS = {

@@ -169,11 +169,6 @@ class RunState:
             text = self.model.flat.stop_names[reason]
         return Stop(tick * self.model.step_s, text)
 
-    def stop_reasons(self) -> list[int]:
-        """Numbers of the reasons for which lanes have stopped."""
-        stopped = self.stop_tick.reshape(-1)[: self.lanes] != RUNNING
-        return [int(reason) for reason in self.stop_reason.reshape(-1)[: self.lanes][stopped]]
-
     @property
     def finished(self) -> bool:
         """Whether every lane has stopped."""

@@ -10,7 +10,6 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, wrap_angle
 
-WHEELS = 4  # front left, front right, rear left, rear right
 FOLLOW_S = 0.05  # the height follows the ground with this lag
 
 

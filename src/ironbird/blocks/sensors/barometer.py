@@ -27,12 +27,6 @@ def altitude_of(pressure: ca.SX) -> ca.SX:
     return SEA_LEVEL_TEMPERATURE_K / TROPOSPHERE_LAPSE_KPM * (1 - ca.exp(EXPONENT * ca.log(ratio)))
 
 
-def pressure_at(altitude_m: float) -> float:
-    """The inverse on plain numbers, for links that need a pressure."""
-    ratio = 1 - TROPOSPHERE_LAPSE_KPM * altitude_m / SEA_LEVEL_TEMPERATURE_K
-    return float(SEA_LEVEL_PRESSURE_PA * ratio ** (1 / EXPONENT))
-
-
 class Barometer(Block):
     """Static pressure with the error of the moving air, drift and noise, [ChipLevel] Eq. 14-15.
 

@@ -81,13 +81,6 @@ class Line:
         wrong_high = 1.0 - 0.5 * (above(low_V, supply_V) + above(high_V, supply_V))
         self.flip_low, self.flip_high = share(wrong_low), share(wrong_high)
 
-    def set_rise(
-        self, time_constant_s: float, slot_s: float, *, supply_V: float = 3.3, low_V: float = 0.8, high_V: float = 2.0
-    ) -> None:
-        """Slow edges at speed: the level that a wire has reached after a slot, against the thresholds of Fig. 5."""
-        reached_V = supply_V * (1.0 - math.exp(-slot_s / time_constant_s)) if time_constant_s > 0.0 else supply_V
-        self.hold = share(0.0 if reached_V > high_V else 0.5 if reached_V > low_V else 1.0)
-
 
 def share(part: float) -> int:
     """A share as a whole number of 2**32."""

@@ -50,11 +50,6 @@ class Stream:
         self.remarks.setdefault(tick, []).append(plain.replace("#", ""))
 
 
-def is_stream(text: str) -> bool:
-    """Whether a text is a stream of commands and not a plan."""
-    return text.lstrip().startswith(HEADER)
-
-
 def parse_stream(text: str, sizes: Mapping[str, int]) -> Stream:
     """Read a stream for a model whose inputs have these sizes; `OrderError` says which line is wrong and how."""
     if len(text) > LONGEST:

@@ -251,11 +251,6 @@ class Residual:
         return min(self.to_tool.values())
 
     @property
-    def nearest_tool(self) -> int:
-        """The tool that Ironbird is nearest to."""
-        return min(self.to_tool, key=lambda tool: self.to_tool[tool])
-
-    @property
     def within(self) -> bool:
         """Whether Ironbird is not farther from a tool than the tools are from each other."""
         return self.nearest <= max(self.spread, self.floor)
