@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from ironbird.errors import LinkError
 from ironbird.ground.client.attended import Attended
@@ -21,6 +21,22 @@ from ironbird.protocols.parm_file import parse_parm
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles.load import Vehicle
+
+
+def read_params(text: str) -> dict[str, float]:
+    """The option `params`: names with numbers, later ones win; `LinkError` names what is none."""
+    return {name: param.value for name, param in parse_parm(text.replace(",", "\n"), "params").items()}
+
+
+def _with_numbers(text: str) -> str:
+    try:
+        read_params(text)
+    except LinkError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+ParamsText = Annotated[str, AfterValidator(_with_numbers)]  # NAME=VALUE, apart by commas or lines
 
 
 class AutopilotOptions(Options):
@@ -64,26 +80,12 @@ class AutopilotOptions(Options):
         ),
     ] = False
     params: Annotated[
-        str,
+        ParamsText,
         Field(
             description="Parameters of the autopilot on top of those of the vehicle: NAME=VALUE, apart by commas or "
             "lines."
         ),
     ] = ""
-
-    @field_validator("params")
-    @classmethod
-    def _check_params(cls, text: str) -> str:
-        try:
-            read_params(text)
-        except LinkError as error:
-            raise ValueError(str(error)) from None
-        return text
-
-
-def read_params(text: str) -> dict[str, float]:
-    """The option `params`: names with numbers, later ones win; `LinkError` names what is none."""
-    return {name: param.value for name, param in parse_parm(text.replace(",", "\n"), "params").items()}
 
 
 class AutopilotKind(Kind):

@@ -169,7 +169,21 @@ def ports() -> list[str]:
     return sorted(str(path) for pattern in patterns for path in Path("/dev").glob(pattern))
 
 
-class DatagramCable(Cable):
+class SocketCable(Cable):
+    """A cable that is a socket once it is open."""
+
+    _socket: socket.socket | None = None
+
+    def wait(self, seconds: float) -> None:
+        assert self._socket is not None
+        select.select([self._socket], [], [], max(seconds, 0.0))
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+class DatagramCable(SocketCable):
     """UDP, for boards with a network port: received on `port`, answered where the first packet came from.
 
     Packets of other senders are ignored (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
@@ -184,7 +198,6 @@ class DatagramCable(Cable):
         self._peer = peer
         self._heard_at = -SILENT_S
         self.strangers = 0  # packets
-        self._socket: socket.socket | None = None
 
     def open(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -242,23 +255,14 @@ class DatagramCable(Cable):
         except (BlockingIOError, ConnectionRefusedError):
             return 0
 
-    def wait(self, seconds: float) -> None:
-        assert self._socket is not None
-        select.select([self._socket], [], [], max(seconds, 0.0))
 
-    def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-
-
-class StreamCable(Cable):
+class StreamCable(SocketCable):
     """TCP to a listening server, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, connect_s: float = 5.0) -> None:
         self.name = f"TCP {host}:{port}"
         self._address = (host, port)
         self._connect_s = connect_s
-        self._socket: socket.socket | None = None
 
     def open(self) -> None:
         try:
@@ -285,11 +289,3 @@ class StreamCable(Cable):
             return self._socket.send(data)
         except BlockingIOError:
             return 0
-
-    def wait(self, seconds: float) -> None:
-        assert self._socket is not None
-        select.select([self._socket], [], [], max(seconds, 0.0))
-
-    def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()

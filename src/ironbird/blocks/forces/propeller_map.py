@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
+from ironbird.blocks.forces.drive_fault_ports import DriveFaultPorts
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
-from ironbird.symbolic.smooth import clip
 
 
-class PropellerMap(Block):
+class PropellerMap(DriveFaultPorts, Block):
     """C_T(J) and C_Q(J) as parabolas, and the speed at which both torques agree, [BeardMcLain] supplement.
 
     The speed is the positive root of a quadratic: no lag. All terms are written as polynomials in speed
@@ -22,21 +21,13 @@ class PropellerMap(Block):
 
     source = "[BeardMcLain] supplement on propellers, as in mavsim_python"
 
-    throttle = In(unit="1", low=0.0, high=1.0, doc="command")
     voltage_ratio = In(unit="1", default=1.0, doc="supply voltage over that of a full battery")
-    airspeed = In(unit="m/s", low=0.0, high=50.0, doc="speed through the air")
-    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
-    force_B = Out(unit="N", shape=3, frame="B", doc="thrust")
-    moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
-    thrust = Out(unit="N", doc="its size; negative when the propeller brakes")
     torque = Out(unit="N*m", doc="that the propeller takes from the shaft")
     speed = Out(unit="rad/s", doc="of the shaft")
     shaft_power = Out(unit="W", doc="power that the propeller takes from the motor")
     current = Out(unit="A", doc="of the motor; negative when the wind drives it")
 
     diameter = Param(unit="m", low=1e-3, doc="D")
-    position = Param(unit="m", shape=3, frame="B", default=0.0, tunable=True, doc="of the hub from the centre of mass")
-    axis = Param(unit="1", shape=3, frame="B", default=(1.0, 0.0, 0.0), doc="direction of thrust, unit length")
     spin = Param(unit="1", default=1.0, low=-1.0, high=1.0, doc="+1 turns right-handed about the axis of thrust")
     CT = Param(unit="1", shape=3, tunable=True, doc="thrust coefficient: constant, factors of J and J^2")
     CQ = Param(unit="1", shape=3, tunable=True, doc="torque coefficient: constant, factors of J and J^2")
@@ -44,18 +35,9 @@ class PropellerMap(Block):
     resistance = Param(unit="ohm", low=1e-6, tunable=True, doc="of motor, controller and wires")
     idle_current = Param(unit="A", low=0.0, doc="at no load")
     voltage = Param(unit="V", low=0.0, tunable=True, doc="at full throttle")
-    override = Param(
-        unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 drives with override_throttle, not the command"
-    )
-    override_throttle = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 is a runaway controller")
-    health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the voltage left")
-    blade_health = Param(
-        unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of thrust and torque left; 0 is no blade"
-    )
 
     def output(self, x: View, u: View, p: View) -> Values:
-        throttle = clip(ca.if_else(p.override > 0.5, p.override_throttle, u.throttle), 0, 1)
-        volts = p.voltage * throttle * u.voltage_ratio * p.health
+        volts = p.voltage * self.throttle_in_force(u, p) * u.voltage_ratio * p.health
         per_turn = 2 * ca.pi  # J = 2 pi V / (w D), n = w / 2 pi
         scale = u.density * p.diameter * p.diameter * p.blade_health
         reach = p.diameter / per_turn  # D n = reach * w

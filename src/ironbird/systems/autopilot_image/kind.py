@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ironbird.autopilots.ardupilot.channels import Channel, wire
 from ironbird.autopilots.ardupilot.params import board_params
-from ironbird.autopilots.kind import read_params
+from ironbird.autopilots.kind import ParamsText, read_params
 from ironbird.boards.firmware.device import Autopilot, Board, load_mcu_board
 from ironbird.boards.firmware.elf import Image, read_image
 from ironbird.boards.firmware.machine import Machine
@@ -50,17 +50,9 @@ class AutopilotImageOptions(Options):
     board: Annotated[str, Field(description="Board by name, or a TOML file.")] = "revo_mini"
     clocks_per_instruction: Annotated[float, Field(ge=0.25, le=16, description="Of the core, on average.")] = 1.25
     params: Annotated[
-        str, Field(description="Parameters on top of those of the vehicle: NAME=VALUE, apart by commas or lines.")
+        ParamsText,
+        Field(description="Parameters on top of those of the vehicle: NAME=VALUE, apart by commas or lines."),
     ] = ""
-
-    @field_validator("params")
-    @classmethod
-    def _check_params(cls, text: str) -> str:
-        try:
-            read_params(text)
-        except LinkError as error:
-            raise ValueError(str(error)) from None
-        return text
 
 
 class SerialWire(Wire):

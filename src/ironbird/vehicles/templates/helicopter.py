@@ -35,6 +35,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     ContactTable,
     LimitTable,
     SensorTable,
+    add_body_in_air,
     add_contact,
     add_crash,
     add_navigator,
@@ -43,7 +44,6 @@ from ironbird.vehicles.templates.rotorcraft import (
     use_truth,
 )
 from ironbird.vehicles.templates.sensors import VIBRATION, Products, Suite
-from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_ports
 
 
@@ -206,11 +206,7 @@ def build(spec: HelicopterSpec, control_kind: str = "truth") -> Diagram:
     """
     diagram = Diagram(spec.id)
     lowest = spec.contact.lowest_m()
-    mass, inertia = spec.body.mass_kg, spec.body.inertia().tolist()
-    body = add_body(
-        diagram, spec.home, spec.environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=lowest
-    )
-    parts = add_environment(diagram, body, spec.home, spec.environment)
+    body, parts = add_body_in_air(diagram, spec.home, spec.environment, spec.body, lowest)
     navigator = add_navigator(diagram, lowest, spec.control.cruise)
     control = _add_control(diagram, spec, navigator)
     main, tail, engine = add_rotors(diagram, spec, body, parts)

@@ -38,6 +38,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     SensorTable,
     add_airframe,
     add_battery,
+    add_body_in_air,
     add_brown_out,
     add_contact,
     add_crash,
@@ -47,7 +48,6 @@ from ironbird.vehicles.templates.rotorcraft import (
     use_truth,
 )
 from ironbird.vehicles.templates.sensors import Suite
-from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_link, connect_ports, lead_air
 
 OPPOSITE_SHARE = 0.5  # thrust of the rotor opposite a lost one over that of the others, as in [Mueller2014]
@@ -330,11 +330,7 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     """
     diagram = Diagram(spec.id)
     lowest = spec.contact.lowest_m()
-    mass, inertia = spec.body.mass_kg, spec.body.inertia().tolist()
-    body = add_body(
-        diagram, spec.home, spec.environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=lowest
-    )
-    parts = add_environment(diagram, body, spec.home, spec.environment)
+    body, parts = add_body_in_air(diagram, spec.home, spec.environment, spec.body, lowest)
     navigator = add_navigator(diagram, lowest, spec.control.cruise)
     control = _add_control(diagram, spec, navigator)
     battery = add_battery(diagram, spec.battery)
@@ -354,7 +350,7 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
         for number, sensor in enumerate(senses.rotors, start=1):
             if f"rotor_speed_{number}" in control:
                 diagram.connect(sensor.speed, control[f"rotor_speed_{number}"])
-    add_airframe(diagram, spec.airframe, mass, body, parts)
+    add_airframe(diagram, spec.airframe, spec.body.mass_kg, body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, body, contact)
     add_brown_out(diagram, battery, navigator)

@@ -20,10 +20,11 @@ from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
 from ironbird.vehicles.estimators import estimator_class
 from ironbird.vehicles.external import plant_blocks
-from ironbird.vehicles.spec import Positive, Table, Vector3
+from ironbird.vehicles.spec import Environment, Home, Positive, Table, Vector3
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
 from ironbird.vehicles.templates.reference_autopilot import Senses
+from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_air_force, connect_ports
 
 CONTROL_SAMPLE_S = 0.004
@@ -134,6 +135,15 @@ class LimitTable(BlockTable):
     max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0
     max_distance_m: Positive = 5000.0
     params = params_of(CrashDetector, "max_impact_mps max_ground_tilt_deg max_distance_m")
+
+
+def add_body_in_air(
+    diagram: Diagram, home: Home, environment: Environment, table: Body, lowest_m: float
+) -> tuple[Handle, dict[str, Handle]]:
+    """The body of a file at rest on its feet, and what surrounds it."""
+    mass, inertia = table.mass_kg, table.inertia().tolist()
+    body = add_body(diagram, home, environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=lowest_m)
+    return body, add_environment(diagram, body, home, environment)
 
 
 def add_navigator(diagram: Diagram, lowest_m: float, params: dict[str, Number]) -> Handle:

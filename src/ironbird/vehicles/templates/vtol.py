@@ -44,6 +44,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     STATE,
     add_airframe,
     add_battery,
+    add_body_in_air,
     add_brown_out,
     add_contact,
     add_crash,
@@ -52,7 +53,6 @@ from ironbird.vehicles.templates.rotorcraft import (
     use_truth,
 )
 from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, Suite
-from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_ports
 
 AXES = ("roll", "pitch", "yaw")
@@ -227,14 +227,10 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
     diagram = Diagram(spec.id)
     turn = spec.rotation_HB()
     lowest = max(float((turn @ point)[2]) for point in spec.contact.points_B_m)
-    mass, inertia = spec.body.mass_kg, spec.body.inertia().tolist()
-    body = add_body(
-        diagram, spec.home, spec.environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=lowest
-    )
+    body, parts = add_body_in_air(diagram, spec.home, spec.environment, spec.body, lowest)
     if spec.wing.hover_pitch_deg:
         half = math.radians(spec.wing.hover_pitch_deg) / 2
         diagram.set(at.BODY.attitude_0, [math.cos(half), 0.0, math.sin(half), 0.0])
-    parts = add_environment(diagram, body, spec.home, spec.environment)
     navigator = _add_navigator(diagram, spec, lowest)
     control = add_cascade(diagram, hover_spec(spec))
     diagram.set(at.CONTROL("carried"), 0.0)  # with little lift the wings hold it, not its legs
@@ -271,7 +267,7 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
         connect_ports(diagram, senses.estimator, wing, *STATE)
         pitot = add_pitot(diagram, at.AIRSPEED_VOTER)
         diagram.connect(pitot.airspeed, wing.airspeed, navigator.airspeed)
-    add_airframe(diagram, spec.airframe, mass, body, parts)
+    add_airframe(diagram, spec.airframe, spec.body.mass_kg, body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, upright, contact)
     add_brown_out(diagram, battery, navigator)
