@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.protocols.native_text import FOLDER
+from ironbird.protocols.mavlink.codec import MESSAGES as HEADER
 
 DIALECTS = ("ardupilotmega", "development")
 BEYOND = Path(__file__).parent / "mavlink_px4.xml"
-HEADER = FOLDER / "ib_messages.h"
 TYPES = {  # of the XML -> code of `struct`, bytes
     "char": ("s", 1), "uint8_t": ("B", 1), "int8_t": ("b", 1), "uint16_t": ("H", 2), "int16_t": ("h", 2),
     "uint32_t": ("I", 4), "int32_t": ("i", 4), "uint64_t": ("Q", 8), "int64_t": ("q", 8), "float": ("f", 4),
