@@ -64,6 +64,14 @@ class ConnectError(ModelError):
         self.reason = reason
 
 
+class ReplaceError(ModelError):
+    """A part that does not fit where another one was; `problems` holds one sentence each."""
+
+    def __init__(self, path: str, part: str, problems: list[str]) -> None:
+        super().__init__(f"cannot replace {path} by {part}:\n" + "\n".join(f"  - {p}" for p in problems))
+        self.problems = problems
+
+
 class LoopError(ModelError):
     """An algebraic loop; `loop` lists the ports in order, the first one again at the end."""
 

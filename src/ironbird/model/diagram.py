@@ -159,12 +159,8 @@ class Diagram:
             return "the first is not an output"
         if not isinstance(b, In):
             return "the second is not an input"
-        if a.unit != b.unit:
-            return "units differ"
-        if (a.rows, a.columns) != (b.rows, b.columns):
-            return "shapes differ"
-        if a.frame is not None and b.frame is not None and a.frame != b.frame:
-            return "frames differ"
+        if reason := unlike(a, b):
+            return reason
         if not b.gather and self.links.get(target.path):
             return f"it is already connected to {self.links[target.path][0]}"
         return ""
@@ -209,6 +205,29 @@ class Diagram:
             if path in self.resets:
                 raise ModelError(f"reset by {port}: block {path} is already reset by {self.resets[path]}")
             self.resets[path] = port.path
+
+    def replace(
+        self,
+        path: str,
+        part: Block | Diagram,
+        *,
+        ports: Mapping[str, str] | None = None,
+        connect: Mapping[str, str] | None = None,
+        **params: Number,
+    ) -> Handle:
+        """Exchange the block at `path`, or all blocks below it, for a block (with its parameter values) or a diagram.
+
+        Connections, exports, stops and resets go over by port name, or by `ports` (old name -> new name; a port of a
+        part of several blocks is also `block.port`). `connect` (input -> `block/path.output`) feeds inputs anew.
+        Parameters with the same name and unit keep their values unless new ones are given. What does not fit raises
+        `ReplaceError` with all misfits and leaves the diagram as it was; inputs that nothing feeds are left to
+        `validate`.
+        """
+        from ironbird.model.replace import replaced  # it builds a diagram, which is defined here
+
+        new, handle = replaced(self, path, part, ports or {}, connect or {}, params)
+        vars(self).update(vars(new))
+        return handle
 
     def subset(self, kept: Iterable[str]) -> Diagram:
         """Some of the blocks, in the order given, with their values and all that joins them; the blocks are shared."""
@@ -293,6 +312,17 @@ class Diagram:
         )
         if found:
             raise ValidationError(self.name, found)
+
+
+def unlike(a: Signal, b: Signal) -> str:
+    """Why two signals cannot stand for one another; empty if they can."""
+    if a.unit != b.unit:
+        return "units differ"
+    if (a.rows, a.columns) != (b.rows, b.columns):
+        return "shapes differ"
+    if a.frame is not None and b.frame is not None and a.frame != b.frame:
+        return "frames differ"
+    return ""
 
 
 def block_of(path: str) -> str:
