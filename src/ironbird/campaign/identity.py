@@ -18,8 +18,8 @@ from ironbird.campaign.scenario_case import orders_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside
-from ironbird.vehicles.estimators import code_of_estimator
-from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
+from ironbird.vehicles.blocks import code_of_blocks
+from ironbird.vehicles.load import CATALOG, load_spec, read_layers, vehicle_path
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict
@@ -50,16 +50,16 @@ def software() -> str:
 def vehicle_files(vehicle: str) -> dict[str, str]:
     """The file of a vehicle and those that it is based on, each with a hash of what it says; comments do not count.
 
-    With an estimator of a user's own also its file.
+    With blocks of a user's own also their files.
     """
     found = {}
     for source in read_layers(vehicle_path(vehicle)).sources:
         name = f"catalogue/{source.path.name}" if source.path.parent == CATALOG else str(source.path)
         text = json.dumps(source.data, sort_keys=True, default=str)
         found[name] = hashlib.sha256(text.encode()).hexdigest()
-    sensors = read_layers(vehicle_path(vehicle)).data.get("sensors", {})
-    estimator = sensors.get("estimator", "ekf") if isinstance(sensors, dict) else "ekf"
-    return found | code_of_estimator(str(estimator))
+    spec = load_spec(vehicle)
+    named = [getattr(getattr(spec, "sensors", None), "estimator", "")]
+    return found | code_of_blocks([*named, *(table.block for table in (spec.replace | spec.add).values())])
 
 
 def control_files(order: Order) -> dict[str, str]:

@@ -119,6 +119,36 @@ def requirements(
     print_table(rows, "Requirements")
 
 
+def blocks(
+    block: Annotated[str, typer.Argument(help="Show one block: its class, or the name of your own.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the blocks that [replace] and [add] of a vehicle file may name; with a name its ports and parameters."""
+    from ironbird.model.signal import In, Out, Param
+    from ironbird.vehicles.blocks import blocks as registry
+
+    with errors():
+        kinds = {name: registry().load(name) for name in ([block] if block else registry())}
+    found: dict[str, dict[str, Any]] = {}
+    for name, kind in kinds.items():
+        declared = {key: getattr(kind, key) for key in dir(kind)}
+        rows = {
+            key: f"{word} {signal.describe()} {signal.doc}"
+            for word, sort in (("input", In), ("output", Out), ("parameter", Param))
+            for key, signal in declared.items()
+            if isinstance(signal, sort)
+        }
+        doc, options = (inspect.getdoc(kind) or "").partition("\n")[0], list(inspect.signature(kind).parameters)
+        found[name] = {"doc": doc, "home": registry()[name], "options": options, "signals": rows}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+    elif block:
+        entry = found[block]
+        print_table({"what": entry["doc"], "options": ", ".join(entry["options"]), **entry["signals"]}, block)
+    else:
+        print_table({name: entry["doc"] for name, entry in found.items()}, "Blocks")
+
+
 def missions(as_json: JsonOption = False) -> None:
     """List the built-in missions for --mission; docs/reference/missions.md has the format of files."""
     from ironbird.flight.mission import load_mission, mission_names

@@ -25,6 +25,7 @@ PLACES = {
     "modes": "vehicles:modes_of_vehicle",
     "signals": "discover:signals",
     "params": "discover:params",
+    "blocks": "discover:blocks",
     "requirements": "discover:requirements",
     "missions": "discover:missions",
     "step": "tuning:step",

@@ -99,7 +99,7 @@ class _Exchange:
             UnknownNameError("port", name, sorted(names), f"{where} as it was")
             for name in sorted(self.ports.keys() - names)
         ]
-        asked = {*self.ports.values(), *self.feeds} - set(self.known)
+        asked = {*self.ports.values(), *self.feeds} - {"", *self.known}
         wrong += [UnknownNameError("port", name, self.known, f"{where} as {self.what}") for name in sorted(asked)]
         self.misfits += [str(error) for error in wrong]
 
@@ -145,7 +145,10 @@ class _Exchange:
 
     def _carry(self, source: Port, target: Port, outof: bool) -> None:
         """One connection between the old part and another one."""
-        new = self._new(source if outof else target)
+        old = source if outof else target
+        if "" in (self.ports.get(self._inner(old)), self.ports.get(old.name)):
+            return
+        new = self._new(old)
         if outof and not isinstance(new and new.signal, Out):
             self.misfits.append(self._missing(source, f"feeds {target}"))
         elif new is None or (not outof and any(self.known.get(name) == new for name in self.feeds)):
@@ -158,7 +161,7 @@ class _Exchange:
     def _missing(self, old: Port, use: str) -> str:
         kind = "output" if isinstance(old.signal, Out) else "input"
         near = UnknownNameError(kind, self.ports.get(old.name, old.name), [*self._of_kind(type(old.signal))], self.what)
-        return f"{old} {use}: {near}; name it by ports = {{{old.name} = …}}"
+        return f"{old} {use}: {near}; name it by ports = {{{old.name} = …}},  if it can be missing"
 
     def _of_kind(self, kind: type) -> Iterator[str]:
         return (name for name, port in self.known.items() if isinstance(port.signal, kind))

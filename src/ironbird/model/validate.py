@@ -40,6 +40,18 @@ def problems(
             yield str(error)
 
 
+def open_ends(
+    path: str,
+    block: Block,
+    links: Mapping[str, Sequence[str]],
+    values: Mapping[str, np.ndarray],
+    external: set[str],
+) -> Iterator[str]:
+    """What a block still needs: inputs that nothing feeds, parameters without a value."""
+    yield from _input_problems(links, path, block, external)
+    yield from _param_problems(values, path, block)
+
+
 def _input_problems(links: Mapping[str, Sequence[str]], path: str, block: Block, external: set[str]) -> Iterator[str]:
     for name, port in block.inputs.items():
         target = f"{path}.{name}"

@@ -27,6 +27,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.kinds import CONTROLS, KINDS, VehicleKind, vehicle_kind
+from ironbird.vehicles.parts import change_parts
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
@@ -290,7 +291,11 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
         )
     try:
         opened = {"external": cut_control, "commanded": take_commands}.get(control)
-        diagram = opened(kind.build(spec, "reference")) if opened else kind.build(spec, control)
+        diagram = kind.build(spec, "reference" if opened else control)
+        if spec.replace or spec.add:
+            file = functools.partial(read_layers, vehicle_path(name))
+            change_parts(diagram, spec, file, functools.partial(kind.build, spec, "reference"))
+        diagram = opened(diagram) if opened else diagram
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
         raise VehicleError(_out_of_proportion(vehicle_path(name), error)) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)

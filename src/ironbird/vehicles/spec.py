@@ -98,6 +98,22 @@ class Integration(Table):
 CLOSE = Integration(method="rk4", step_s=1e-3)  # for what samples every millisecond
 
 
+class PartTable(Table):
+    """A part that the template does not have."""
+
+    block: str  # class of a block of Ironbird, or the name of one of a package or your own (IRONBIRD_BLOCKS)
+    params: dict[str, float | list[float] | list[list[float]]] = {}  # values by the names that the block declares
+    options: dict[str, Any] = {}  # what the block is made with: sample_s, points, …
+    connect: dict[str, str] = {}  # input = "block/path.output"
+    feed: dict[str, str] = {}  # output = "block/path.input"
+
+
+class ReplaceTable(PartTable):
+    """Another block in the place of a part of the template, whose values, options and connections it takes over."""
+
+    ports: dict[str, str] = {}  # old port = new port, where names differ; "" if it may be missing
+
+
 class VehicleSpec(Table):
     """The head of a vehicle file."""
 
@@ -111,6 +127,8 @@ class VehicleSpec(Table):
     home: Home = Home()
     environment: Environment = Environment()
     integration: Integration = Integration()
+    replace: dict[str, ReplaceTable] = {}  # parts of the template by path: a block, or all below a path
+    add: dict[str, PartTable] = {}  # parts on top of the template, by path
     provenance: dict[str, str] = {}
 
     def total_mass_kg(self) -> float:

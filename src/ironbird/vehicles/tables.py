@@ -27,6 +27,7 @@ from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.diagram import default_value
 from ironbird.model.signal import Number, Param
 from ironbird.units import UNITS
+from ironbird.vehicles.blocks import blocks
 from ironbird.vehicles.spec import Table, VehicleSpec
 
 SPELLED = {"1": "", "1/s": "1ps", "1/m": "1pm", "rad/s/V": "radpsV"}  # units whose suffix is not that of the rule
@@ -194,5 +195,8 @@ def unit_of(spec: VehicleSpec, key: str) -> str:
     table: Any = spec
     for part in tables:
         table = getattr(table, part) if isinstance(table, Table) else table[part if part in table else int(part) - 1]
+    if tables[:1] in (["replace"], ["add"]) and tables[2:] == ["params"]:
+        signal = getattr(blocks().load(getattr(spec, tables[0])[tables[1]].block), name, None)
+        return signal.unit if isinstance(signal, Param) else "1"
     declared = keys_of(type(table)) if isinstance(table, Table) else {}
     return declared[name].unit if name in declared else unit_of_key(name)

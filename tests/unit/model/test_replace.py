@@ -125,6 +125,13 @@ def test_an_output_that_others_use_must_be_there() -> None:
         diagram.replace("first", Amplifier(), ports={"u": "signal"}, gain=1.0)
 
 
+def test_an_output_that_may_be_missing_leaves_its_readers_without() -> None:
+    diagram = chain()
+    diagram.replace("first", Amplifier(), ports={"u": "signal", "y": ""}, gain=1.0)
+    with pytest.raises(ValidationError, match=r"input middle/one.u \[1\] is not connected"):
+        diagram.validate()
+
+
 def test_a_value_that_the_new_part_does_not_take_is_a_misfit() -> None:
     diagram = Diagram("d")
     diagram.add("one", Gain(), k=9.0)
