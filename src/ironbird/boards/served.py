@@ -27,7 +27,7 @@ from ironbird.errors import LinkError
 from ironbird.host.virtual_time import run as virtual_time
 
 FOLDER = Path(__file__).parent / "c"
-VARIABLE = "IRONBIRD_CHIPS"
+VARIABLE = "IRONBIRD_BUS_FILES"
 TEXTS = ("bus_files.c", "sysfs.c")
 MEMORY, LIBRARY, TRACE = "board", "bus_files.so", "trace.txt"
 _REQUEST = struct.Struct("<6q")  # kind, bus, select or address, time in ns, bytes to send, bytes to read

@@ -11,8 +11,18 @@ from ironbird.cli.options import FaultOption, SeedOption, VehicleArgument
 from ironbird.cli.output import errors, print_table
 
 
+def _list(asked: bool) -> None:
+    """Print what can be written, those of packages and of the user included."""
+    from ironbird.export.registry import EXPORTERS, exporter_of
+
+    if asked:
+        with errors():
+            print_table({name: exporter_of(name).summary for name in EXPORTERS}, "Exporters")
+        raise typer.Exit()
+
+
 def export_model(
-    kind: Annotated[str, typer.Argument(help="c, library, rflysim, fmu2, fmu3, cortex-m, realtime.")],
+    kind: Annotated[str, typer.Argument(help="c, library, rflysim, fmu2, fmu3, cortex-m, realtime; see --list.")],
     vehicle: VehicleArgument,
     part: Annotated[
         str, typer.Option(help="vehicle, whole, controller, estimator, autopilot, sensors, or a block's path.")
@@ -32,6 +42,9 @@ def export_model(
     rate: Annotated[
         float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)
     ] = 1000.0,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List what can be written, and end.", callback=_list, is_eager=True)
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder to write; out/export/KIND_VEHICLE_PART by default.")] = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.

@@ -1,31 +1,34 @@
-"""Exporters by name: each a folder and one line here."""
+"""Exporters by name: each a folder and one line here; more from packages (`ironbird.exporters`) and users."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
-from ironbird.errors import ExportError, UnknownNameError
+from ironbird.errors import ExportError
 from ironbird.export.job import Exporter, Job, emptied, zipped
+from ironbird.files.registry import Registry
 
-EXPORTERS = {  # name -> module and object
-    "c": "ironbird.export.c_code.exporter:C",
-    "library": "ironbird.export.library.exporter:LIBRARY",
-    "fmu2": "ironbird.export.fmu.exporter:FMU2",
-    "fmu3": "ironbird.export.fmu.exporter:FMU3",
-    "rflysim": "ironbird.export.rflysim.exporter:RFLYSIM",
-    "cortex-m": "ironbird.export.cortex_m.exporter:CORTEX_M",
-    "realtime": "ironbird.export.realtime.exporter:REALTIME",
-}
+EXPORTERS: Registry[Exporter] = Registry(
+    "exporters",
+    {
+        "c": "ironbird.export.c_code.exporter:C",
+        "library": "ironbird.export.library.exporter:LIBRARY",
+        "fmu2": "ironbird.export.fmu.exporter:FMU2",
+        "fmu3": "ironbird.export.fmu.exporter:FMU3",
+        "rflysim": "ironbird.export.rflysim.exporter:RFLYSIM",
+        "cortex-m": "ironbird.export.cortex_m.exporter:CORTEX_M",
+        "realtime": "ironbird.export.realtime.exporter:REALTIME",
+    },
+    Exporter,  # type: ignore[type-abstract]
+    what="exporter",
+    listed_by="ironbird export --list",
+    error=ExportError,
+)
 
 
 def exporter_of(name: str) -> Exporter:
     """An exporter by its name."""
-    if name not in EXPORTERS:
-        raise UnknownNameError("exporter", name, EXPORTERS)
-    module, _, thing = EXPORTERS[name].partition(":")
-    found: Exporter = getattr(importlib.import_module(module), thing)
-    return found
+    return EXPORTERS.load(name)
 
 
 def export(name: str, job: Job, folder: Path) -> dict[str, str]:

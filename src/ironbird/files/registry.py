@@ -71,6 +71,10 @@ class Registry(Mapping[str, str], Generic[Part]):
     def __len__(self) -> int:
         return len(self.homes())
 
+    def is_own(self, name: str) -> bool:
+        """Whether a part is Ironbird's own."""
+        return name in self._own
+
     def load(self, name: str) -> Part:
         """The part itself; its module is imported when it is first asked for."""
         try:

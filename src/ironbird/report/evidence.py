@@ -33,7 +33,7 @@ from ironbird.flight.prepare import model_of
 from ironbird.flight.worlds import IN_TEXT, ordered_world
 from ironbird.report.campaign_page import write_campaign_page
 from ironbird.report.junit import write_junit
-from ironbird.world.files import world_files, world_names
+from ironbird.world.files import is_built_in, world_files
 
 README = """Evidence of the campaign '{name}'.
 
@@ -176,7 +176,7 @@ def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratc
 
 def _packed_world(world: str) -> tuple[str, dict[str, bytes]]:
     """The name of an order's world in a pack, and its files with all meshes and elevation that it takes."""
-    if not world or IN_TEXT in world or world in world_names():
+    if not world or IN_TEXT in world or is_built_in(world):
         return world, {}
     found = world_files(world)
     folder = found[0].parent

@@ -23,6 +23,7 @@ from ironbird.files.problems import (
     read_source,
     schema_problems,
 )
+from ironbird.files.registry import Registry
 from ironbird.files.toml_text import KeyPath
 from ironbird.rotations import from_euler
 from ironbird.world import grammar as g
@@ -63,9 +64,24 @@ AXES = {  # of a mesh file to Ironbird's: forward (north), right (east), down
 DRAWS = 200  # places that are tried for one thing that is strewn
 
 
+WORLDS = Registry(
+    "worlds",
+    {name.removesuffix(".toml"): name for name in sorted(os.listdir(BUILT_IN)) if name.endswith(".toml")},
+    Path,
+    what="world",
+    listed_by="ironbird worlds",
+    error=WorldError,
+)  # those of packages and users are paths of files
+
+
 def world_names() -> list[str]:
-    """Worlds that come with Ironbird."""
-    return sorted(name.removesuffix(".toml") for name in os.listdir(BUILT_IN) if name.endswith(".toml"))
+    """Worlds by name: those that come with Ironbird, with packages, and those of the user."""
+    return list(WORLDS)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a world comes with Ironbird."""
+    return WORLDS.is_own(name)
 
 
 def load_world(name: str | Path) -> World:
@@ -79,8 +95,8 @@ def load_world(name: str | Path) -> World:
             raise WorldError(f"{path}: cannot read it: {getattr(error, 'strerror', error)}; give a file") from None
         return parse(data, path, OTHERS[suffix], "world")
     if suffix != ".toml":
-        if str(name) not in world_names():
-            raise UnknownNameError("world", str(name), world_names(), listed_by="ironbird worlds")
+        if not is_built_in(str(name)):
+            return load_world(WORLDS.load(str(name)))
         path = BUILT_IN / f"{name}.toml"
     source = read_source(path, f"give one of {', '.join(world_names())}, or the path of a file")
     if isinstance(source, Problem):

@@ -37,12 +37,12 @@ static void stop_with(const char *why)
     K(SYS_exit_group, 126);
 }
 
-/* The process joins the board, whose file IRONBIRD_CHIPS names. */
+/* The process joins the board, whose file IRONBIRD_BUS_FILES names. */
 static void join_board(void)
 {
     if (board) return;
-    const char *name = getenv("IRONBIRD_CHIPS");
-    if (!name || strlen(name) > sizeof board_folder - 32) stop_with("IRONBIRD_CHIPS names no board");
+    const char *name = getenv("IRONBIRD_BUS_FILES");
+    if (!name || strlen(name) > sizeof board_folder - 32) stop_with("IRONBIRD_BUS_FILES names no board");
     if (K(SYS_geteuid) == 0 || K(SYS_getuid) == 0) stop_with("never as root: start it as another user");
     const int f = (int)K(SYS_open, name, O_RDWR | O_CLOEXEC);
     const long mapped = f < 0 ? -1 : K(SYS_mmap, 0, sizeof(ib_board), PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);

@@ -75,7 +75,7 @@ class Chip:
     @classmethod
     def id(cls) -> str:
         """Its name in the catalogue."""
-        return cls.__module__.rpartition(".")[2]
+        return cls.__module__.rpartition(".")[2].removeprefix("ironbird_named_")
 
     def feed(self, **values: float) -> None:
         """Set inputs by name; they hold until they are set again."""

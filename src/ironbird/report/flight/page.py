@@ -27,6 +27,7 @@ from ironbird.report.flight.parameters import overrides, parameter_groups
 from ironbird.report.flight.paths import path_figures
 from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.repeat import command, mission_text, notes
+from ironbird.report.flight.section import sections
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
@@ -96,6 +97,7 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
         "spectra": spectrum_panels(plots),
         "log_hz": _log_hz(flight),
         "autopilot": _autopilot_section(autopilot, plots),
+        "sections": list(sections(flight)),
         "rows": flight.log.rows(),
         "command": command(flight.order),
         "notes": notes(flight),

@@ -1,0 +1,53 @@
+"""Sections of a flight's page that come from outside: packages (`ironbird.sections`) and users (IRONBIRD_SECTIONS).
+
+def content(flight):
+    return [("Largest roll", f"{...:.1f} deg")]
+
+SECTION = Section("Roll", content)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ironbird.errors import IronbirdError
+from ironbird.files.registry import Registry
+from ironbird.flight.flight import Flight
+from ironbird.report.flight.curves import Json
+
+Rows = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: its title, and what it shows of a flight.
+
+    That is rows of a name and a text, or one text; a text is escaped unless it is `Markup`. An empty one leaves the
+    section out.
+    """
+
+    title: str
+    content: Callable[[Flight], str | Rows]
+
+
+SECTIONS: Registry[Section] = Registry("sections", {}, Section, what="section of the flight page")
+
+
+def sections(flight: Flight) -> Iterator[Json]:
+    """What the page shows of each section; one that fails says why, and the page goes on."""
+    for name in SECTIONS:
+        title, shown, problem = name, None, ""
+        try:
+            section = SECTIONS.load(name)
+            title, shown = section.title, section.content(flight)
+        except IronbirdError as error:
+            problem = str(error)
+        except Exception as error:  # it is a user's function: anything may be wrong with it
+            problem = f"{SECTIONS[name]} fails: {type(error).__name__}: {error}"
+        if shown or problem:
+            text = shown if isinstance(shown, str) else ""
+            rows = [] if isinstance(shown, str) else list(shown or ())
+            anchor = "section-" + re.sub(r"[^a-z0-9]+", "-", name.lower())
+            yield {"id": anchor, "title": title, "text": text, "rows": rows, "problem": problem}
