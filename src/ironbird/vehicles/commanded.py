@@ -24,7 +24,11 @@ from ironbird.blocks.controllers.commanded_navigator import (
     CommandedSpiralNavigator,
     CommandedVtolNavigator,
 )
-from ironbird.blocks.controllers.commanded_wing import CommandedRunwayNavigator, CommandedWingNavigator
+from ironbird.blocks.controllers.commanded_wing import (
+    CommandedRoadNavigator,
+    CommandedRunwayNavigator,
+    CommandedWingNavigator,
+)
 from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
 from ironbird.blocks.controllers.ground_navigator import GroundNavigator
 from ironbird.blocks.controllers.helicopter_control import HelicopterControl
@@ -33,6 +37,7 @@ from ironbird.blocks.controllers.marine_navigator import MarineNavigator, PathNa
 from ironbird.blocks.controllers.mission_table import ROWS, MissionTable
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.blocks.controllers.navigator import Navigator
+from ironbird.blocks.controllers.road_navigator import RoadNavigator
 from ironbird.blocks.controllers.runway_control import RunwayControl
 from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
@@ -53,6 +58,7 @@ HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigato
     (SpiralNavigator, TiltRotorLqr): CommandedSpiralNavigator,
     (WingNavigator, FixedWingControl): CommandedWingNavigator,
     (RunwayNavigator, RunwayControl): CommandedRunwayNavigator,
+    (RoadNavigator, RunwayControl): CommandedRoadNavigator,
     (GroundNavigator, CarControl): CommandedGroundNavigator,
     (GroundNavigator, RoverControl): CommandedGroundNavigator,
     (PathNavigator, CourseControl): CommandedPathNavigator,

@@ -39,6 +39,7 @@ from ironbird.blocks.controllers.mission_table import (
     TAKE_OFF,
     command_in_force,
 )
+from ironbird.blocks.controllers.road_navigator import RoadNavigator
 from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.wing_navigator import ANY_PITCH, WingNavigator
 from ironbird.model.block import Values, View
@@ -240,6 +241,15 @@ class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
     """`RunwayNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
 
     After a landing it cannot take off again. Not modelled: taxiing by sticks.
+    """
+
+    source = "[RflyModel] 9.2.2; sticks and set-points of this project"
+
+
+class CommandedRoadNavigator(CommandedWingNavigator, RoadNavigator):
+    """`RoadNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
+
+    Its missions drive and fly; commands steer it in the air alone. Not modelled: driving by sticks.
     """
 
     source = "[RflyModel] 9.2.2; sticks and set-points of this project"
