@@ -32,7 +32,7 @@ BLOCKS = str(Path(sys.modules["ironbird.model.block"].__file__ or "").parents[1]
 USUAL = {  # arguments of blocks that need some: the smallest that show the equations
     "inputs": ["aileron", "elevator"], "outputs": ["left", "right"], "unit": "1", "items": 2, "thrusters": 4,
     "rotors": 4, "surfaces": ["aileron", "elevator", "rudder"], "pusher": None, "points": 3, "balls": 1, "slots": 1,
-    "wheels": [1, 2], "sample_s": 0.01,
+    "wheels": [1, 2], "driven": [2], "sample_s": 0.01,
 }  # fmt: skip
 GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",

@@ -19,7 +19,7 @@ EXPORTERS: Registry[Exporter] = Registry(
         "cortex-m": "ironbird.export.cortex_m.exporter:CORTEX_M",
         "realtime": "ironbird.export.realtime.exporter:REALTIME",
     },
-    Exporter,  # type: ignore[type-abstract]
+    Exporter,
     what="exporter",
     listed_by="ironbird export --list",
     error=ExportError,

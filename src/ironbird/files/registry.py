@@ -35,7 +35,7 @@ class Registry(Mapping[str, str], Generic[Part]):
         self,
         family: str,
         own: Mapping[str, str],
-        kind: Callable[..., Part] | str,
+        kind: Callable[..., Part] | Part | str,
         *,
         what: str,
         listed_by: str = "",

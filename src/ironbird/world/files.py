@@ -64,7 +64,7 @@ AXES = {  # of a mesh file to Ironbird's: forward (north), right (east), down
 DRAWS = 200  # places that are tried for one thing that is strewn
 
 
-WORLDS = Registry(
+WORLDS: Registry[Path] = Registry(
     "worlds",
     {name.removesuffix(".toml"): name for name in sorted(os.listdir(BUILT_IN)) if name.endswith(".toml")},
     Path,

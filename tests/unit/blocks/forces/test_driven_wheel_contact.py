@@ -17,6 +17,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.testing.checks import check_block
 
 MASS, G, FRICTION, RESISTANCE = 11.0, 9.81, 0.6, 0.03
 FORCE, POWER = 25.0, 150.0
@@ -55,6 +56,10 @@ def rate(log: Log, begin_s: float) -> float:
     time, speed = log.time(), log["body.v_NB_B"][:, 0]
     k = int(np.searchsorted(time, begin_s))
     return float((speed[-1] - speed[k]) / (time[-1] - time[k]))
+
+
+def test_block_passes_the_public_check() -> None:
+    check_block(DrivenWheelContact(3, wheels=(1, 2, 3), driven=(2, 3), steered=(1,)), params=GEAR)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, -0.5])
