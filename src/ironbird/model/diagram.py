@@ -219,7 +219,7 @@ class Diagram:
 
         Connections, exports, stops and resets go over by port name, or by `ports` (old name -> new name, "" where it
         may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
-        `block/path.output`) feeds inputs anew.
+        `block/path.output`) goes before what fed an input of the old part.
         Parameters with the same name and unit keep their values unless new ones are given. What does not fit raises
         `ReplaceError` with all misfits and leaves the diagram as it was; inputs that nothing feeds are left to
         `validate`.

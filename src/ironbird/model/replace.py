@@ -152,7 +152,7 @@ class _Exchange:
         if outof and not isinstance(new and new.signal, Out):
             self.misfits.append(self._missing(source, f"feeds {target}"))
         elif new is None or (not outof and any(self.known.get(name) == new for name in self.feeds)):
-            return  # an input that is needed no more, or is fed anew
+            return  # an input that is needed no more, or is fed by `connect`
         else:
             source, target = (new, target) if outof else (source, new)
             if source.path not in self.after.links.get(target.path, ()):  # several of the old ports may be one now

@@ -21,7 +21,7 @@ from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec
 from ironbird.vehicles.templates.tilt_rotor import TiltRotorSpec, body_params, linear_hover
 from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
-WITHOUT = {"aerosonde_wheels", "auv_remus100", "boat_cybership2"}
+WITHOUT = {"aerosonde_wheels", "auv_remus100", "boat_cybership2", "roadable_aerosonde"}
 
 
 def airframe(name: str) -> Airframe:
