@@ -62,6 +62,11 @@ def vehicle_files(vehicle: str) -> dict[str, str]:
     return found | code_of_blocks([*named, *(table.block for table in (spec.replace | spec.add).values())])
 
 
+def _code(files: Mapping[str, str]) -> dict[str, str]:
+    """Those of a vehicle's files that are code of its user's own blocks."""
+    return {name: digest for name, digest in files.items() if name.endswith(".py")}
+
+
 def control_files(order: Order) -> dict[str, str]:
     """Files of the control system of an order, if it is one outside, with their hashes."""
     try:
@@ -115,6 +120,9 @@ def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mappin
                 other = [name for name in {**(noted or {}), **own} if (noted or {}).get(name) != own.get(name)]
                 if other:
                     return f"the control system {order.control} changed: {', '.join(other)}"
+                noted_code = _code(files.get(order.vehicle, {}))
+                if noted_code and noted_code != (code := _code(vehicle_files(order.vehicle))):
+                    return f"blocks of {order.vehicle} changed: {', '.join(dict(noted_code.items() ^ code.items()))}"
             return ""
         now = {order.vehicle: vehicle_files(order.vehicle) for order in orders}
     except (IronbirdError, OSError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -111,11 +112,16 @@ def _made(
     missing = [name for name, one in known.items() if one.default is one.empty and name not in given]
     for name in missing:
         yield at, f"{kind.__name__} needs the option {name}", f"add options = {{ {name} = … }}"
+    for name in ("sample_s", "offset_s"):
+        value = options.get(name, 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            yield (*at, name), f"{value!r} is no time", "write seconds, such as 0.004"
+            return None
     if strange or missing:
         return None
     try:
         return kind(**given)
-    except (IronbirdError, TypeError, ValueError, ArithmeticError) as error:
+    except Exception as error:  # a constructor gets whatever the file says
         yield at, f"{kind.__name__} cannot be made with {given}: {error}", "correct the options"
         return None
 

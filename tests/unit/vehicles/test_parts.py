@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ironbird as ib
-from ironbird.campaign.identity import vehicle_files
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.identity import definition_changed, files_of
 from ironbird.compiler.compiled import compile_model
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import VehicleError
+from ironbird.flight.order import Order, make_order
 from ironbird.model.block import Block
 from ironbird.report.flight.parameters import parameter_groups
 from ironbird.runtime.state import start
@@ -151,11 +154,31 @@ def test_a_propeller_becomes_a_tyre_of_the_users_own_and_the_aircraft_drives(
     expected = 20.0 / spec.total_mass_kg() - 0.04 * STANDARD_GRAVITY_MPS2
     assert accelerated == pytest.approx(expected, rel=0.02)
 
-    assert str(tmp_path / "wheel.py") in vehicle_files(str(path))  # its code belongs to the flight
     assert unit_of(spec, "replace.rotor/1/propeller.params.push") == "N"
     rows_of = dict(parameter_groups(spec))["replace"]
     pushed = next(row for row in rows_of if row["key"] == "replace.rotor/1/propeller.params.push")
     assert (pushed["value"], pushed["kind"], pushed["detail"]) == ("20", "measured", "spring balance")
+
+
+def test_a_campaign_notes_the_code_of_a_users_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two blocks under one name in one campaign would prove nothing."""
+    home = tmp_path / "wheel.py"
+    home.write_text(WHEEL, encoding="utf-8")
+    monkeypatch.setenv("IRONBIRD_BLOCKS", f"tyre={home}:PushingTyre")
+    text = """
+    [replace."rotor/1/propeller"]
+    block = "tyre"
+    params = { push = 20.0 }
+    connect = { load = "contact.load", v_NB_N = "body.v_NB_N" }
+    """
+    path = str(written(tmp_path, text, base="aerosonde_wheels"))
+    order = make_order(path)
+    case = FlightCase(**{entry.name: getattr(order, entry.name) for entry in fields(Order)}, id="a/1/s0", case_id="a")
+    noted = files_of([case])
+    assert str(home) in noted[path] and definition_changed(case, case.digest(), noted) == ""
+
+    home.write_text(WHEEL.replace("0.06", "0.07"), encoding="utf-8")
+    assert definition_changed(case, case.digest(), noted) == f"blocks of {path} changed: {home}"
 
 
 def test_a_part_is_added_and_feeds_the_body(tmp_path: Path) -> None:
@@ -191,6 +214,16 @@ def test_a_part_is_added_and_feeds_the_body(tmp_path: Path) -> None:
             '[replace."rotor/1/motor"]\nblock = "Motor"\noptions = { sample = 1.0 }',
             "6:13: replace.rotor/1/motor.options.sample",
             "did you mean 'sample_s'",
+        ),
+        (
+            '[replace.estimator]\nblock = "ErrorStateEkf"\noptions = { sample_s = "soon" }',
+            "6:13: replace.estimator.options.sample_s",
+            "'soon' is no time",
+        ),
+        (
+            '[replace.contact]\nblock = "WheelContact"\noptions = { wheels = 3 }',
+            "6:1: replace.contact.options",
+            "WheelContact cannot be made with",
         ),
         ('[replace."rotor/1/motor"]\nblock = "Tyre"', "4:1: replace.rotor/1/motor", "unknown output 'speed' in Tyre"),
         ('[add.gear]\nblock = "GroundContact"', "4:1: add.gear.options", "GroundContact needs the option points"),
