@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from ironbird.errors import FaultError, UnknownNameError, shortened
 from ironbird.faults import (
     battery,
+    environment,
     firmware,
     link,
     load,
@@ -18,21 +21,82 @@ from ironbird.faults import (
     sight,
     steering,
     surface,
-    surroundings,
     water,
     wheel,
     wire,
 )
+from ironbird.faults.file import definition_of, faults_in, merge, read_faults_file
 from ironbird.faults.spec import Fault, Injection
+from ironbird.files.registry import Registry
 
-FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water, firmware)
-FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
-# Those of wires and chips act where sensors are chips on buses, those of links where packets go to and fro, those of
-# sight where sensors see a world
-KNOWN = FAULTS | wire.WIRE_FAULTS | route.ROUTE_FAULTS | sight.SIGHT_FAULTS
+FAMILIES = (
+    sensor, rotor, surface, steering, wheel, battery, load, link, environment, water, firmware, wire, route, sight,
+)  # fmt: skip
+FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}  # Ironbird's own
+USERS = Registry[Any]("faults", {}, object, what="file of faults", listed_by="ironbird faults", error=FaultError)
+
+
+class Catalogue(Mapping[str, Fault]):
+    """Ironbird's own faults, then those of files, of the variable IRONBIRD_FAULTS and of installed packages.
+
+    A home in the variable or of a package is a file of faults, a folder of such, a `Fault`, or a list of them.
+    """
+
+    def __init__(self, files: Iterable[str | Path] = ()) -> None:
+        self._files = tuple(Path(file) for file in files)
+
+    def users(self) -> dict[str, Fault]:
+        """Those that are not Ironbird's own, by id."""
+        found: dict[str, Fault] = {}
+        for file in self._files:
+            merge(found, _of_file(file, _stamp(file)), str(file))
+        for name in USERS:
+            merge(found, _of_home(name), f"{USERS.variable}, {name}")
+        taken = [name for name in found if name in FAULTS]
+        if taken:
+            raise FaultError(f"'{taken[0]}' is a fault of Ironbird; give your own another name or version")
+        return found
+
+    def __getitem__(self, name: str) -> Fault:
+        return FAULTS[name] if name in FAULTS else self.users()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in FAULTS or name in self.users()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*FAULTS, *self.users()])
+
+    def __len__(self) -> int:
+        return len(FAULTS) + len(self.users())
+
+
+def _of_home(name: str) -> Mapping[str, Fault]:
+    part = USERS.load(name)
+    if isinstance(part, str | Path):
+        return _of_file(Path(part), _stamp(Path(part)))
+    faults = list(part) if isinstance(part, list | tuple) else [part]
+    if not all(isinstance(fault, Fault) for fault in faults):
+        raise FaultError(
+            f"{USERS.variable}, {name}: a {type(part).__name__} is no Fault, list of such, or path of a file"
+        )
+    return {fault.id: definition_of(fault) for fault in faults}
+
+
+def _stamp(path: Path) -> tuple[tuple[str, int], ...]:
+    """What tells that a file, or one in a folder, was changed."""
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    return tuple((str(file), file.stat().st_mtime_ns) for file in files if file.is_file())
+
+
+@functools.lru_cache(maxsize=64)
+def _of_file(path: Path, stamp: tuple[tuple[str, int], ...]) -> Mapping[str, Fault]:
+    return read_faults_file(path)
+
+
+KNOWN = Catalogue()
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
-WORDS = ("instance", "shape", "when")  # keys whose values may be words
+WORDS = ("instance", "shape", "when", "definition")  # keys whose values may be words
 GRAMMAR = (
     "ID:key=value,…[,when=PREDICATE]  keys: " + ", ".join(KEYS) + " (times in seconds, severity 0 to 1, axis 0 to 2, "
     "instance the number or name of a part); "
@@ -85,6 +149,8 @@ def _value(text: str, key: str, value: str) -> float | str:
 def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = KNOWN) -> Injection:
     """An order from a table of a case file without ranges; the inverse of `Injection.table`.
 
+    A fault that a table defines is that of its definition, wherever its file is by now.
+
     With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.
     """
     values: dict[str, Any] = {key: v if key in WORDS else float(v) for key, v in table.items() if key != "id"}
@@ -96,7 +162,28 @@ def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[st
         raise FaultError(f"{table['id']}: both end and duration are given; keep one")
     if "duration_s" in values:
         values["end_s"] = values.get("start_s", 0.0) + values.pop("duration_s")
-    fault = known[table["id"]]
+    fault = _defined(table["id"], values.pop("definition", ""), known)
+    if fault.usual and "shape" not in values:
+        values = {**fault.usual, **values}
     if old and not fault.has_severity:
         values.pop("severity", None)
     return Injection(fault, **values)
+
+
+def _defined(name: str, definition: str, known: Mapping[str, Fault]) -> Fault:
+    """A fault by its definition, or by its name."""
+    if not definition:
+        if name not in known:
+            raise UnknownNameError("fault", name, known, listed_by="ironbird faults")
+        return known[name]
+    if name in FAULTS:
+        raise FaultError(f"'{name}' is a fault of Ironbird; give your own another name or version")
+    defined = _of_definition(definition)
+    if name not in defined:
+        raise FaultError(f"the definition of '{name}' is of {', '.join(defined)}; give one of {name}")
+    return defined[name]
+
+
+@functools.lru_cache(maxsize=256)
+def _of_definition(text: str) -> Mapping[str, Fault]:
+    return faults_in(text)

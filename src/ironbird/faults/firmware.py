@@ -20,6 +20,7 @@ def _fault(name: str, summary: str, severity: str, place: str, amount: Replace |
         severity=severity,
         reference=REFERENCE,
         witness=f"{place}.acts",
+        needs="firmware",
     )
 
 

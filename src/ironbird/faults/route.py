@@ -22,6 +22,7 @@ def _fault(name: str, summary: str, severity: str, effect: Replace) -> Fault:
         severity=severity,
         reference=REFERENCE,
         witness=WITNESS,
+        needs="link",
     )
 
 

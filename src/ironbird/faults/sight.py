@@ -25,6 +25,7 @@ def _fault(name: str, summary: str, severity: str, effect: Replace) -> Fault:
         severity=severity,
         reference=REFERENCE,
         witness=WITNESS,
+        needs="world",
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ironbird.errors import FaultError
@@ -14,6 +14,14 @@ from ironbird.units import exact
 Effect = Literal["replace", "scale", "offset"]
 Shape = Literal["step", "ramp", "intermittent"]
 SHAPES = ("step", "ramp", "intermittent")
+Needs = Literal["part", "firmware", "chips", "link", "world"]
+NEEDS: dict[Needs, str] = {
+    "part": "a vehicle with this part",
+    "firmware": "firmware on an emulated microcontroller: control 'firmware'",
+    "chips": "sensors that are chips on buses: control 'chips', or px4 with a board",
+    "link": "packets: a control system with links such as px4 or commanded under MAVLink, or 'ironbird route'",
+    "world": "a world and a sensor that sees it: --world and --sight",
+}
 
 
 @dataclass(frozen=True)
@@ -54,10 +62,25 @@ class Change:
 
     target: str
     effect: Scale | Offset | Replace
+    unit: str = ""  # that the parameter must have; not checked if empty
 
     def value(self, severity: float) -> float:
         """The effect's number at a severity."""
         return self.effect.at_0 + severity * (self.effect.at_1 - self.effect.at_0)
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A part behind a signal, which a model has only if a fault of the flight needs it; {instance} as in changes.
+
+    While its `severity` is above zero, the readers of the signal get the value of an expression, or, without one, that
+    of the disturbed copy beside it, `PATH_copy`.
+    """
+
+    path: str
+    signal: str
+    expression: str = ""
+    unit: str = ""  # that the signal must have; not checked if empty
 
 
 @dataclass(frozen=True)
@@ -71,6 +94,11 @@ class Fault:
     reference: str
     witness: str  # signal that shows that the fault acted; {instance} as in the targets
     axis: int | None = None  # entry of a vector that changes if an order names none; None is all of them
+    needs: Needs = "part"
+    keywords: tuple[str, ...] = ()  # what people call it, where neither id nor summary says so
+    taps: tuple[Tap, ...] = ()
+    usual: Mapping[str, Any] = field(default_factory=dict, hash=False)  # shape and times if an order says no shape
+    definition: str = ""  # of a user's fault: the text of its file, so that an order is whole without the file
 
     def __post_init__(self) -> None:
         sizes = [abs(change.effect.at_1) for change in self.changes]
@@ -138,6 +166,15 @@ class Injection:
         return [change.target.replace("{instance}", str(self.instance)) for change in self.fault.changes]
 
     @property
+    def taps(self) -> tuple[Tap, ...]:
+        """The parts that the model must have for it."""
+        part = str(self.instance)
+        return tuple(
+            Tap(*(text.replace("{instance}", part) for text in (tap.path, tap.signal, tap.expression, tap.unit)))
+            for tap in self.fault.taps
+        )
+
+    @property
     def witness(self) -> str:
         """Path of the signal that shows it."""
         return self.fault.witness.replace("{instance}", str(self.instance))
@@ -179,7 +216,7 @@ class Injection:
         table |= {"severity": float(self.severity), "start_s": float(self.start_s)}
         if math.isfinite(self.end_s):
             table["end_s"] = float(self.end_s)
-        if self.shape != "step":
+        if self.shape != "step" or self.fault.usual:
             table["shape"] = self.shape
         if self.shape == "ramp" or self.rise_s != 0.0:
             table["rise_s"] = float(self.rise_s)
@@ -189,12 +226,15 @@ class Injection:
             table["duty"] = float(self.duty)
         if self.when:  # the last: in the text a predicate may hold commas and equal signs
             table["when"] = self.when
+        if self.fault.definition:
+            table["definition"] = self.fault.definition
         return table
 
     def text(self) -> str:
         """As it is ordered on the command line, to the last bit; `parse_fault` is the inverse."""
         words = self.table()
         name = words.pop("id")
+        words.pop("definition", None)
         return f"{name}:" + ",".join(
             f"{key.removesuffix('_s')}={exact(value) if isinstance(value, float) else value}"
             for key, value in words.items()

@@ -25,6 +25,7 @@ def _line_faults(line: str) -> list[Fault]:
             severity=severity,
             reference=f"[ChipLevel] {equation}",
             witness=WITNESS,
+            needs="chips",
         )
 
     return [
@@ -51,6 +52,7 @@ def _device(name: str, summary: str, severity: str, effect: Replace) -> Fault:
         severity=severity,
         reference="[ChipLevel] Sec. 5",
         witness=WITNESS,
+        needs="chips",
     )
 
 

@@ -1,5 +1,7 @@
 """Code of users by name: `NAME=FILE.py:OBJECT` or `NAME=MODULE:OBJECT` in an environment variable.
 
+A part that is no code is named by its file or folder: `NAME=FILE.toml`, `NAME=FOLDER/`.
+
 Files of vehicles and cases only name such code, they never say where it is: reading a foreign file runs
 nothing that the user has not chosen.
 """
@@ -24,15 +26,23 @@ def named_homes(variable: str) -> dict[str, str]:
     found = {}
     for part in filter(None, (text.strip() for text in os.environ.get(variable, "").split(","))):
         name, equals, home = part.partition("=")
-        if not equals or ":" not in home:
-            raise NamedCodeError(f"{variable}: '{part}' is not NAME=FILE.py:OBJECT or NAME=MODULE:OBJECT")
+        if not equals or not (":" in home or _is_data(home.strip())):
+            raise NamedCodeError(
+                f"{variable}: '{part}' is not NAME=FILE.py:OBJECT, NAME=MODULE:OBJECT or NAME=FILE.toml"
+            )
         found[name.strip()] = home.strip()
     return found
 
 
+def _is_data(home: str) -> bool:
+    return home.endswith((".toml", "/"))
+
+
 @functools.cache
 def load_home(home: str) -> Any:
-    """The object at a home, loaded once."""
+    """The object at a home, loaded once; of a home that is no code its path."""
+    if _is_data(home):
+        return Path(home).resolve()
     place, _, name = home.rpartition(":")
     try:
         if place.endswith(".py"):

@@ -465,7 +465,7 @@ def _check_keys(order: Mapping[str, Any]) -> None:
             _known(f"[order.{name}]", table, kind)
     for table in order.get("faults", []):
         _known("[order.faults]", table, _FAULT_KEYS)
-        if table.get("id") not in KNOWN:
+        if "definition" not in table and table.get("id") not in KNOWN:
             raise UnknownNameError("fault", str(table.get("id")), KNOWN)
 
 
@@ -517,7 +517,7 @@ _TABLE_KEYS = {
     name: tuple(entry.name for entry in fields(kind))
     for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning))
 }
-_FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
+_FAULT_KEYS = ("id", "definition", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 
 
 def vehicle_digest(vehicle: str) -> str:

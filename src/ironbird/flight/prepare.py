@@ -17,12 +17,13 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
-from ironbird.faults.spec import Change, Injection, is_link, is_sight
+from ironbird.faults.spec import Change, Injection, Tap, is_link, is_sight
 from ironbird.flight.derived import names_of
 from ironbird.flight.far_field import FarField
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
 from ironbird.flight.systems import is_outside, kind_of, read_options
+from ironbird.flight.taps import taps_of, with_taps
 from ironbird.flight.worlds import home_in, ordered_world
 from ironbird.model.signal import Signal
 from ironbird.runtime.events import ParamEvent
@@ -44,6 +45,7 @@ LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
 CRUISE_SPEED = at.NAVIGATOR.cruise_speed
 NO_LINKS = "this control system has no link whose packets faults reach; see docs/guide/route.md"
 NO_SIGHT = "no sensor of the world is ordered: name one, for example --world forest --sight ring:name=around"
+NO_TAP = "it acts on a signal, and the model of this flight has no place for it: order it before the flight begins"
 OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
 
 
@@ -114,7 +116,8 @@ def fit_key(order: Order, stamps: dict[str, Stamp] | None = None) -> tuple[Any, 
         if stamps is not None:
             stamps[order.vehicle] = stamp
     sights = tuple(str(table["name"]) for table in order.sight)
-    return order.vehicle, order.control, order.place, options, stamp, linked, world, sights, order.integration
+    taps = taps_of(order.faults)
+    return order.vehicle, order.control, order.place, options, stamp, linked, world, sights, order.integration, taps
 
 
 def has_link_faults(order: Order) -> bool:
@@ -133,6 +136,7 @@ def _fit(
     world: tuple[str, str],
     sights: tuple[str, ...],
     integration: str,
+    taps: tuple[Tap, ...],
     wake: bool,
 ) -> Fitted:
     if world[0] and place is None:
@@ -147,6 +151,7 @@ def _fit(
         sights=sights,
         integration=integration,
         wake=wake,
+        taps=taps,
     )
 
 
@@ -167,11 +172,12 @@ def fit_vehicle(
     sights: Sequence[str] = (),
     integration: str = "",
     wake: bool = False,
+    taps: Sequence[Tap] = (),
 ) -> Fitted:
     """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled.
 
     `sights` are the names of the sensors with which it sees the world; `integration` is in place of the vehicle's own;
-    `wake` is as in `fit`.
+    `wake` is as in `fit`; `taps` are the parts that faults on signals need.
     """
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
@@ -185,11 +191,13 @@ def fit_vehicle(
             vehicle = replace(vehicle, diagram=with_links(vehicle.diagram, kind.links(chosen)))
         if world:
             vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
+        vehicle = with_taps(vehicle, taps)
         return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
     if options:
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
         vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
+    vehicle = with_taps(vehicle, taps)
     own = CLOSE if is_outside(control) else vehicle.integration
     steps = Integration.parse(integration) if integration else own
     return Fitted(vehicle, compile_model(vehicle.diagram, step_s=steps.step_s, method=steps.method))
@@ -362,9 +370,15 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
             raise FaultError(f"{injection.text()}: {NO_LINKS}")
         if not hits and is_sight(injection):
             raise FaultError(f"{injection.text()}: {NO_SIGHT}")
+        if not hits and injection.taps:
+            raise FaultError(f"{injection.text()}: {NO_TAP}")
         if not hits:
             unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
             raise FaultError(f"{injection.text()}: {unknown}")
+        wrong = [path for path in hits if change.unit and known[path].unit != change.unit]
+        if wrong:
+            said = f"parameter {wrong[0]} is in {known[wrong[0]].unit}, the fault says {change.unit}"
+            raise FaultError(f"{injection.text()}: {said}; give the fault's numbers in {known[wrong[0]].unit}")
         suffix = f"[{injection.axis}]" if injection.axis is not None and known[hits[0]].size > 1 else ""
         found += [(path + suffix, change) for path in hits]
     return found

@@ -1,0 +1,52 @@
+"""Fault at a port: behind any signal of a diagram, a place where an equation of the user takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import Clock, In, Out, Param
+
+
+class PortFault(Block):
+    """A signal, or what a law says in its place while its severity is above zero.
+
+    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals. While the severity of an entry is 0 the value is the input bit for bit. The law may jump, and nothing
+    limits what it gives. Not modelled: memory; what remembers stands beside it and comes in as a signal.
+    """
+
+    source = "[Dai] Eq. 1: an expression that changes while the simulation runs"
+
+    time = Clock(doc="time since the start of the flight")
+
+    def __init__(
+        self,
+        laws: Sequence[ca.Function],
+        signals: Mapping[str, In],
+        *,
+        unit: str = "1",
+        frame: str | None = None,
+        sample_s: float | None = None,
+        offset_s: float = 0.0,
+    ) -> None:
+        """`laws`: one for each entry, of its value and severity, the time, then all entries of all `signals`."""
+        super().__init__(sample_s=sample_s, offset_s=offset_s)
+        self.laws, self.others, size = tuple(laws), tuple(signals), len(laws)
+        for name, signal in signals.items():
+            self.declare(name, signal)
+        self.declare("value_in", In(unit=unit, shape=size, frame=frame, doc="the signal without the fault"))
+        self.declare("value", Out(unit=unit, shape=size, frame=frame, doc="the signal with the fault"))
+        severity = Param(
+            unit="1", shape=size, default=0.0, low=0.0, high=1.0, tunable=True, doc="0 is healthy; the law knows it"
+        )
+        self.declare("severity", severity)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        others = [entry for name in self.others for entry in ca.vertsplit(ca.vec(u[name]))]
+        found = []
+        for i, law in enumerate(self.laws):
+            value = law(u.value_in[i], p.severity[i], u.time, *others)
+            found.append(ca.if_else(p.severity[i] > 0, value, u.value_in[i]))
+        return {"value": ca.vertcat(*found)}
