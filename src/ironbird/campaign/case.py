@@ -369,6 +369,12 @@ class FaultTable(_Table):
     period_s: Annotated[PositiveSeconds, Field(description="of an intermittent fault")] | None = None
     duty: Annotated[Share, Field(description="share of the period in which an intermittent fault is there")] = 0.5
     when: Annotated[Text, Field(description="predicate on signals; times count from when it first holds")] = ""
+    definition: Annotated[
+        str,
+        Field(
+            strict=True, max_length=LONGEST_COMMANDS, description="text of a file of faults that defines a user's own"
+        ),
+    ] = ""
 
     @model_validator(mode="after")
     def _fits(self) -> FaultTable:
@@ -567,6 +573,9 @@ class Defaults(_Table):
     options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
     vary: Annotated[dict[str, Variable], Field(description='shared parameters, used in other keys as "$name"')] = {}
+    faults_files: Annotated[
+        list[Text], Field(description="files of a user's own faults, or folders of such, relative to this one")
+    ] = []
     fault: list[FaultTable] = []
     require: list[RequireTable] = []
     plan: PlanTable | None = None

@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -38,7 +39,8 @@ from ironbird.errors import (
     VehicleError,
     shortened,
 )
-from ironbird.faults.catalog import KNOWN, read_fault
+from ironbird.faults.catalog import find_fault, read_fault
+from ironbird.faults.file import read_faults_file
 from ironbird.files.problems import Problem, Source, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.derived import names_of
@@ -46,6 +48,7 @@ from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
+from ironbird.flight.taps import tapped
 from ironbird.flight.worlds import ordered_world
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
@@ -70,7 +73,7 @@ class Outline:
     """Names and units of a vehicle's parameters and signals: what checks need of a model, without compiling it."""
 
     def __init__(self, diagram: Diagram, step_s: float | None = None) -> None:
-        self.name = diagram.name
+        self.name, self.diagram = diagram.name, diagram
         self.step_s = step_s  # in which it is flown; None if its control system decides
         self.log, self.p = Column("signal"), Column("parameter")
         for path, block in diagram.blocks.items():
@@ -134,7 +137,7 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _mission_problems(plain, outlines)
     found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
-    found += _fault_problems(plain, outlines)
+    found += _faults_file_problems(plain) or _fault_problems(plain, outlines)
     found += _requirement_problems(plain, outlines)
     found += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
     return found
@@ -595,6 +598,18 @@ def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | 
     return None
 
 
+def _faults_file_problems(case: Planned) -> list[Problem]:
+    """Files of faults that cannot be read; the first problem of each."""
+    found = []
+    for number, file in enumerate(case.data.get("faults_files", [])):
+        try:
+            read_faults_file(Path(file))
+        except FaultError as error:
+            why = " ".join(str(error).partition("\n")[0].split())
+            found.append(case.problem(("faults_files", number), why, "correct that file, or name another"))
+    return found
+
+
 def _fault_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
     found = []
     for number, table in enumerate(case.data.get("fault", [])):
@@ -606,14 +621,19 @@ def _one_fault(
     case: Planned, path: KeyPath, table: Mapping[str, Any], outlines: Sequence[Outline]
 ) -> Iterator[Problem]:
     for id in _options(table["id"]):
-        if id not in KNOWN:
-            yield _unknown(case, (*path, "id"), UnknownNameError("fault", id, KNOWN), "see 'ironbird faults'")
+        try:
+            fault = find_fault(id, table.get("definition", ""))
+        except UnknownNameError as error:
+            yield _unknown(case, (*path, "id"), error, "see 'ironbird faults', or name its file in faults_files")
             return
-        if "instance" in table and not KNOWN[id].counts_instances:
+        except FaultError as error:
+            yield case.problem((*path, "definition"), str(error).partition("\n")[0], "correct the definition")
+            return
+        if "instance" in table and not fault.counts_instances:
             yield case.problem((*path, "instance"), f"{id} has no instances", "leave the key out")
             return
-        if not KNOWN[id].has_severity and _options(table.get("severity", 1.0)) != [1.0]:
-            message = f"{id} has no severity ({KNOWN[id].severity})"
+        if not fault.has_severity and _options(table.get("severity", 1.0)) != [1.0]:
+            message = f"{id} has no severity ({fault.severity})"
             yield case.problem((*path, "severity"), message, "leave the key out")
             return
         for instance in _options(table.get("instance", 1)):
@@ -634,6 +654,13 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
         order = read_fault(table)
     except FaultError as error:
         return case.problem(path, str(error), "see 'ironbird faults'")
+    if order.taps:
+        try:
+            known = Outline(tapped(known.diagram, order.taps), known.step_s)
+        except FaultError as error:
+            return case.problem(
+                (*path, "id"), " ".join(str(error).split()), "correct the fault, or choose another vehicle"
+            )
     try:
         targets = targets_in(known, order)
     except FaultError:

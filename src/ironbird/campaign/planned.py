@@ -47,7 +47,7 @@ from ironbird.vehicles.load import load_spec, usual_control
 from ironbird.vehicles.spec import Home
 
 PLAN_ENDINGS = (".plan", ".waypoints")  # missions of other programs
-JOINED = ("fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
+JOINED = ("faults_files", "fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
 FIXED = (
     "id",
     "title",

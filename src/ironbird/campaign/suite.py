@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from ironbird.campaign.case import (
 )
 from ironbird.campaign.check import condition_problems, problems_of
 from ironbird.campaign.planned import JOINED, PLAN_ENDINGS, Planned, case_words, kept_defaults
-from ironbird.errors import CaseError, UnknownNameError
+from ironbird.errors import CaseError, FaultError, UnknownNameError
+from ironbird.faults.file import definitions_text, read_faults_file
+from ironbird.faults.spec import Fault
 from ironbird.files.problems import (
     Problem,
     Source,
@@ -204,7 +207,26 @@ def _merged(suite: Source, source: Source, number: int) -> dict[str, Any]:
     for key in JOINED:
         if key in defaults and key in case:
             merged[key] = [*(defaults[key][i] for i in kept_defaults(defaults, case, key)), *case[key]]
+    if merged.get("faults_files") and "fault" in merged:
+        merged["fault"] = with_definitions(merged["fault"], merged["faults_files"])
     return {key: _without_minus_zero(value) for key, value in merged.items()}
+
+
+def with_definitions(tables: Sequence[Mapping[str, Any]], files: Sequence[str]) -> list[dict[str, Any]]:
+    """Tables of faults with the definitions that files give: a flight does not depend on them.
+
+    A file that cannot be read defines nothing; `check` says why.
+    """
+    known: dict[str, Fault] = {}
+    for file in files:
+        with contextlib.suppress(FaultError):
+            known |= read_faults_file(Path(file))
+    result = []
+    for table in tables:
+        ids = table["id"].get("choice", []) if isinstance(table["id"], Mapping) else [table["id"]]
+        own = [known[id] for id in ids if isinstance(id, str) and id in known]
+        result.append({**table, "definition": definitions_text(own)} if own else dict(table))
+    return result
 
 
 def _without_minus_zero(value: Any) -> Any:
@@ -239,6 +261,8 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         told = options.get("params")
         if isinstance(told, str) and told.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(told):
             result["options"] = {**options, "params": params_text(read_param_file(folder / told))}
+    if "faults_files" in result:
+        result["faults_files"] = [str((folder / name).resolve()) for name in result["faults_files"]]
     if "vary" in result:
         result["vary"] = {name: absolute(value) for name, value in result["vary"].items()}
     return result

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import FaultOption, SeedOption, VehicleArgument
+from ironbird.cli.options import FaultOption, FaultsFileOption, SeedOption, VehicleArgument, faults_of
 from ironbird.cli.output import errors, print_table
 
 
@@ -35,6 +35,7 @@ def export_model(
         float, typer.Option(help="Length of the flight that is recorded for the back-to-back test.", min=0.1, max=3600)
     ] = 10.0,
     fault: FaultOption = None,
+    faults_file: FaultsFileOption = None,
     seed: SeedOption = 1,
     target: Annotated[
         list[str] | None, typer.Option(help="A platform (linux64, aarch64, win64); may be repeated. All by default.")
@@ -62,7 +63,7 @@ def export_model(
             control=control,
             precision=precision or exporter.precisions[0],
             seconds=seconds,
-            faults=fault or (),
+            faults=faults_of(fault, faults_file),
             seed=seed,
             targets=target or (),
             rate_hz=rate,

@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.options import (
     FaultOption,
+    FaultsFileOption,
     MissionOption,
     OptionOption,
     RequireOption,
@@ -16,6 +17,7 @@ from ironbird.cli.options import (
     UntilOption,
     VehicleOption,
     WindOption,
+    faults_of,
     options_of,
     order_from,
     weather_of,
@@ -49,6 +51,7 @@ def run_firmware(
     option: OptionOption = None,
     wind: WindOption = None,
     fault: FaultOption = None,
+    faults_file: FaultsFileOption = None,
     require: RequireOption = None,
     seed: SeedOption = 0,
     until: UntilOption = None,
@@ -100,7 +103,7 @@ def run_firmware(
         options = {**options_of(option), "image": str(image), "board": board}
         order = order_from(
             vehicle, mission=mission, control="firmware", options=options, weather=weather_of(wind, 0.0, None),
-            seed=seed, faults=fault or [], requirements=require or [], until_s=until,
+            seed=seed, faults=faults_of(fault, faults_file), requirements=require or [], until_s=until,
         )  # fmt: skip
         with results_folder(out, Path(vehicle).stem) as folder:
             with progress_bar(f"flying {vehicle}") as update, ending_in_order():
@@ -147,6 +150,7 @@ def provant(
         int, typer.Option(help="Samples of 2 ms by which the kernel's own commands are late, as the board's.", min=0)
     ] = 1,
     fault: FaultOption = None,
+    faults_file: FaultsFileOption = None,
     seed: SeedOption = 0,
     until: UntilOption = None,
     wall: Annotated[
@@ -170,8 +174,8 @@ def provant(
         options = {"numbers": numbers, "clocks_per_instruction": clocks}
         with ending_in_order():
             bench = run_bench(
-                vehicle, mission=mission, options=options, delay_samples=delay, until_s=until, faults=fault or [],
-                seed=seed,
+                vehicle, mission=mission, options=options, delay_samples=delay, until_s=until,
+                faults=faults_of(fault, faults_file), seed=seed,
             )  # fmt: skip
             if wall:
                 bench.wall_periods_s = wall_periods(vehicle, mission=mission, seconds=wall, numbers=numbers)

@@ -10,12 +10,14 @@ import typer
 
 from ironbird.cli.options import (
     FaultOption,
+    FaultsFileOption,
     RequireOption,
     SeedOption,
     SetOption,
     TurbulenceOption,
     WindOption,
     WorldOption,
+    faults_of,
     order_from,
     settings_of,
     weather_of,
@@ -106,6 +108,7 @@ def hil(
     turbulence: TurbulenceOption = 0.0,
     world: WorldOption = "",
     fault: FaultOption = None,
+    faults_file: FaultsFileOption = None,
     require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
@@ -153,7 +156,7 @@ def hil(
         given |= {"priority": priority, "ground_station": not headless}
         given |= {"core": core} if core is not None else {}
         given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
-        broken = {"world": world, "faults": fault or [], "requirements": require or [], "settings": settings_of(set_)}
+        broken = {"world": world, "faults": faults_of(fault, faults_file), "requirements": require or [], "settings": settings_of(set_)}
         boards = _boards(port or [], udp or [], host, vehicles)
         orders, titles = _board_orders(boards, given, mission, seed, {**shared, **broken})
         others = _orders_beside(beside or [], mission, seed + len(orders), shared)

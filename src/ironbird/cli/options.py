@@ -16,6 +16,7 @@ import typer
 from ironbird.errors import IronbirdError, OrderError, shortened
 
 if TYPE_CHECKING:
+    from ironbird.faults.spec import Injection
     from ironbird.flight.order import Order, Weather
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
@@ -97,6 +98,14 @@ FaultOption = Annotated[
     typer.Option(
         metavar="ID:key=value,…",
         help="A fault, for example 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'; may be repeated.",
+    ),
+]
+FaultsFileOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A TOML file of your own faults, or a folder of such, that --fault may name; may be repeated. "
+        "See docs/guide/own-faults.md.",
     ),
 ]
 RequireOption = Annotated[
@@ -284,6 +293,14 @@ def options_of(texts: list[str] | None) -> dict[str, Any]:
             read = value
         values[key.strip()] = read if isinstance(read, bool | int | float) else value
     return values
+
+
+def faults_of(faults: list[str] | None, files: list[Path] | None) -> list[Injection]:
+    """Faults of the catalogue, and of files of one's own."""
+    from ironbird.faults.catalog import Catalogue, parse_fault
+
+    known = Catalogue(files or ())
+    return [parse_fault(text, known) for text in faults or ()]
 
 
 def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:

@@ -10,6 +10,7 @@ import typer
 
 from ironbird.cli.options import (
     FaultOption,
+    FaultsFileOption,
     HomeYawOption,
     MissionOption,
     OptionOption,
@@ -19,6 +20,7 @@ from ironbird.cli.options import (
     TurbulenceOption,
     VehicleArgument,
     WindOption,
+    faults_of,
     home_and_yaw,
     options_of,
     order_from,
@@ -52,6 +54,7 @@ def serve(
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     fault: FaultOption = None,
+    faults_file: FaultsFileOption = None,
     require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
@@ -85,7 +88,7 @@ def serve(
             weather=weather_of(wind, turbulence),
             place=place,
             seed=seed,
-            faults=fault or [],
+            faults=faults_of(fault, faults_file),
             requirements=require or [],
             until_s=until,
         )

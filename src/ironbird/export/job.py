@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ironbird.export.parts import Part, make_part
+from ironbird.faults.spec import Injection
 
 PRECISIONS = {"double": "double", "single": "float"}  # name -> type in C
 
@@ -27,7 +28,7 @@ class Job:
     control: str | None = None
     precision: str = "double"
     seconds: float = 10.0  # of the recorded flight
-    faults: Sequence[str] = ()
+    faults: Sequence[Injection | str] = ()
     seed: int = 1
     targets: Sequence[str] = ()  # platforms; none: all that the exporter knows
     rate_hz: float = 1000.0  # steps a second

@@ -162,7 +162,7 @@ def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[st
         raise FaultError(f"{table['id']}: both end and duration are given; keep one")
     if "duration_s" in values:
         values["end_s"] = values.get("start_s", 0.0) + values.pop("duration_s")
-    fault = _defined(table["id"], values.pop("definition", ""), known)
+    fault = find_fault(table["id"], values.pop("definition", ""), known)
     if fault.usual and "shape" not in values:
         values = {**fault.usual, **values}
     if old and not fault.has_severity:
@@ -170,8 +170,8 @@ def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[st
     return Injection(fault, **values)
 
 
-def _defined(name: str, definition: str, known: Mapping[str, Fault]) -> Fault:
-    """A fault by its definition, or by its name."""
+def find_fault(name: str, definition: str = "", known: Mapping[str, Fault] = KNOWN) -> Fault:
+    """A fault by its definition if it has one, else by its name."""
     if not definition:
         if name not in known:
             raise UnknownNameError("fault", name, known, listed_by="ironbird faults")

@@ -6,19 +6,22 @@
     id = "mine.buzz@1"
     summary = "A loose motor mount: the accelerometer buzzes with the rotor."
     severity = "1 is an amplitude of 6 m/s^2"
-    change = [{ signal = "imu/{instance}/accel_fault.value", expression = "value + severity * 6 m/s^2 * sin(90 rad/s * time)" }]
 
-A change is of a tunable `parameter` (its value times `scale`, plus `offset`, or `replace`d) or of a `signal`: any output
-of a part of the vehicle, which its readers get with the fault. A signal can be given by an `expression`, or disturbed
-as those of sensors are (`EFFECTS`). Numbers are in SI; two of them are for severity 0 and 1, a single one holds
-whatever the severity.
+    [[fault.change]]
+    signal = "imu/{instance}/accel_fault.value"
+    expression = "value + severity * 6 m/s^2 * sin(90 rad/s * time)"
+
+A change is of a tunable `parameter` (its value times `scale`, plus `offset`, or `replace`d) or of a `signal`: any
+output of a part of the vehicle, which its readers get with the fault. A signal can be given by an `expression`, or
+disturbed as those of sensors are (`EFFECTS`). Numbers are in SI; two of them are for severity 0 and 1, a single one
+holds whatever the severity.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -212,6 +215,12 @@ def faults_in(text: str) -> dict[str, Fault]:
         return _faults_of(Source(Path("definition"), read_toml(text), text))
     except tomllib.TOMLDecodeError as error:
         raise FaultError(f"the definition of a fault is not valid TOML: {error}") from None
+
+
+def definitions_text(faults: Sequence[Fault]) -> str:
+    """The text of a file that defines some users' faults."""
+    tables = [table for fault in faults for table in read_toml(fault.definition)["fault"]]
+    return write_toml({"schema": SCHEMA, "fault": tables}, ("fault",))
 
 
 def _faults_of(source: Source) -> dict[str, Fault]:

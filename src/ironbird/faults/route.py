@@ -29,7 +29,7 @@ def _fault(name: str, summary: str, severity: str, effect: Replace) -> Fault:
 FAULTS = (
     _fault("drop", "Packets are lost.", "share of packets", Replace(0.0, 1.0)),
     _fault("delay", "Packets come late, all by the same time.", "1 is {:g} s", Replace(0.0, 2.0)),
-    _fault("jitter", "Packets come late by a random time, in their order.", "1 is 0 to {:g} s", Replace(0.0, 1.0)),
+    _fault("jitter", "Packets come late by a random time, in their order.", "1 is up to {:g} s", Replace(0.0, 1.0)),
     _fault("duplicate", "Packets come twice.", "share of packets", Replace(0.0, 1.0)),
     _fault("reorder", "Packets are overtaken by the next one.", "share of packets", Replace(0.0, 1.0)),
     _fault("corrupt", "One byte of a packet is wrong.", "share of packets", Replace(0.0, 1.0)),

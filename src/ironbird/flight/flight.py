@@ -26,6 +26,7 @@ from ironbird.flight.prepare import OBJECT, Fitted, fit, fit_vehicle, has_link_f
 from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
+from ironbird.flight.taps import taps_of
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
 
@@ -296,4 +297,5 @@ def _fitted(what: Order | Vehicle | str | Path, order: Order) -> Fitted:
         world=order.world,
         sights=[str(table["name"]) for table in order.sight],
         integration=order.integration,
+        taps=taps_of(order.faults),
     )

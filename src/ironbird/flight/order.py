@@ -19,8 +19,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
-from ironbird.faults.catalog import KNOWN, parse_fault, read_fault
-from ironbird.faults.spec import Injection
+from ironbird.faults.catalog import KNOWN, Catalogue, parse_fault, read_fault
+from ironbird.faults.spec import Fault, Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
@@ -359,6 +359,7 @@ def make_order(
     control: str | None = None,
     mission: Mission | str | Path | None = None,
     faults: Sequence[Injection | str] = (),
+    faults_files: Sequence[str | Path] = (),
     requirements: Sequence[Requirement | str] = (),
     weather: Weather | None = None,
     settings: Mapping[str, Number] | None = None,
@@ -377,7 +378,7 @@ def make_order(
     """An order in short: what is not given is what the vehicle usually has, its own mission, calm air.
 
     A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
-    it was planned from, unless a `place` is given.
+    it was planned from, unless a `place` is given. `faults_files` define faults of one's own.
     """
     if mission is None and script and _is_plan(script):
         flown, name = None, script_name
@@ -391,7 +392,7 @@ def make_order(
         control=control or usual_control(vehicle),
         mission=flown,
         mission_name=name,
-        faults=read_faults(faults),
+        faults=read_faults(faults, Catalogue(faults_files)),
         requirements=read_requirements(requirements),
         weather=weather or Weather(),
         settings=dict(settings or {}),
@@ -430,9 +431,9 @@ def planned_place(script: str, usual: Home) -> Home | None:
     return None if place == usual else place
 
 
-def read_faults(faults: Sequence[Injection | str]) -> tuple[Injection, ...]:
+def read_faults(faults: Sequence[Injection | str], known: Mapping[str, Fault] = KNOWN) -> tuple[Injection, ...]:
     """Faults as objects or texts."""
-    return tuple(fault if isinstance(fault, Injection) else parse_fault(fault) for fault in faults)
+    return tuple(fault if isinstance(fault, Injection) else parse_fault(fault, known) for fault in faults)
 
 
 def read_requirements(requirements: Sequence[Requirement | str]) -> tuple[Requirement, ...]:

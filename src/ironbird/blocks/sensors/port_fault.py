@@ -13,8 +13,9 @@ from ironbird.model.signal import Clock, In, Out, Param
 class PortFault(Block):
     """A signal, or what a law says in its place while its severity is above zero.
 
-    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals. While the severity of an entry is 0 the value is the input bit for bit. The law may jump, and nothing
-    limits what it gives. Not modelled: memory; what remembers stands beside it and comes in as a signal.
+    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals.
+    While the severity of an entry is 0 its value is the input bit for bit. A law may jump, and nothing limits what it
+    gives. Not modelled: memory; what remembers stands beside it and comes in as a signal.
     """
 
     source = "[Dai] Eq. 1: an expression that changes while the simulation runs"
