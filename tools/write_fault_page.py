@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ironbird.faults.catalog import FAMILIES, FAULTS, parse_fault
 from ironbird.faults.rflysimsafe import CASES, ELSEWHERE, MAP_A, MAP_B, MAP_C, Entry
-from ironbird.faults.spec import Fault
+from ironbird.faults.spec import NEEDS, Fault
 from ironbird.flight.derived import DERIVED
 from ironbird.flight.words import ALIASES
 
@@ -84,7 +84,8 @@ def catalogue() -> list[str]:
     lines: list[str] = []
     for family in FAMILIES:
         title = family.__name__.rpartition(".")[2]
-        lines += [f"### {title.capitalize()}", "", (family.__doc__ or "").partition("\n")[0], ""]
+        needs = NEEDS[family.FAULTS[0].needs]
+        lines += [f"### {title.capitalize()}", "", f"{(family.__doc__ or '').partition(chr(10))[0]} Needs {needs}.", ""]
         rows = [(code(f.id), f.summary, f.severity, effects(f), code(f.witness), f.reference) for f in family.FAULTS]
         lines += table(("id", "what breaks", "severity", "targets, from severity 0 to 1", "witness", "source"), rows)
     return lines
@@ -152,6 +153,8 @@ def page() -> str:
         "",
         "Written by `make docs` from the catalogue.",
         f"There are {len(FAULTS)} faults. Each changes tunable parameters of the model; the parts do not know them.",
+        "`ironbird faults motor` finds some by what people call them, `ironbird faults show ID` draws one on a bench.",
+        "[Faults of your own](../guide/own-faults.md) are files.",
         "The witness is the signal that must differ from a twin without the fault; if it does not, the run proves",
         "nothing. A change of meaning makes a new version (`@2`). Sources are in [references.bib](../references.bib).",
         "",

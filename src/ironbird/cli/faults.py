@@ -1,64 +1,159 @@
-"""Verbs about faults: the catalogue, and one fault explained and shown."""
+"""Verbs about faults: the catalogue, a search in it, and one fault explained and shown."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.options import FaultsFileOption
+from ironbird.cli.output import JsonOption, errors, print_json, print_table
+from ironbird.errors import FaultError
+
+if TYPE_CHECKING:
+    from ironbird.faults.spec import Fault, Injection
 
 faults_app = typer.Typer(invoke_without_command=True)
+VehicleOption = Annotated[str, typer.Option(help="Only faults of parts that this vehicle has.")]
 
 
 @faults_app.callback()
 def faults(
     context: typer.Context,
-    find: Annotated[str, typer.Option(help="Only faults whose id or text holds this, for example 'gnss'.")] = "",
+    find: Annotated[str, typer.Option(help="As 'ironbird faults WORDS', for example 'GPS noise'.")] = "",
+    vehicle: VehicleOption = "",
+    faults_file: FaultsFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the faults that can be injected, with what their severity means; `show` explains and draws one."""
-    from ironbird.faults.catalog import FAULTS, GRAMMAR
+    """List all faults: what breaks, what each needs, what its severity means; 'faults motor' finds some.
 
-    if context.invoked_subcommand:
-        return
-    found = [f for f in FAULTS.values() if find.lower() in f"{f.id} {f.summary}".lower()]
+    Your own are listed if --faults-file or the variable IRONBIRD_FAULTS names their files.
+    """
+    if not context.invoked_subcommand:
+        _list(find, vehicle, faults_file, as_json)
+
+
+@faults_app.command("find")
+def find_faults(
+    words: Annotated[list[str], typer.Argument(help="What people call it: motor, GPS, compass, battery, camera …")],
+    vehicle: VehicleOption = "",
+    faults_file: FaultsFileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find faults by what people call them; the word 'find' can be left out.
+
+    Example: ironbird faults compass
+    """
+    _list(" ".join(words), vehicle, faults_file, as_json)
+
+
+def _list(text: str, vehicle: str, files: list[Path] | None, as_json: bool) -> None:
+    from ironbird.faults.catalog import FAULTS, GRAMMAR, Catalogue, search
+    from ironbird.faults.spec import NEEDS
+
+    with errors():
+        known = Catalogue(files or ())
+        found = search(text, known.values())
+        if not found:
+            raise FaultError(f"no fault fits '{text}'; 'ironbird faults' lists all {len(known)}")
+        if vehicle:
+            found = _of_vehicle(found, vehicle)
     if as_json:
-        keys = ("id", "summary", "severity", "reference", "witness")
-        rows = [{**{key: getattr(f, key) for key in keys}, "targets": [c.target for c in f.changes]} for f in found]
-        typer.echo(json.dumps(rows, indent=2))
+        print_json([_data(fault, fault.id in FAULTS) for fault in found])
         return
-    print_table({f.id: f"{f.summary} Severity: {f.severity}." for f in found}, f"{len(found)} faults")
+    rows = {}
+    for fault in found:
+        needs = "" if fault.needs == "part" else f" Needs {NEEDS[fault.needs]}."
+        rows[fault.id] = f"{fault.summary} Severity: {fault.severity}.{needs}" + (
+            "" if fault.id in FAULTS else " Yours."
+        )
+    print_table(rows, f"{len(found)} faults")
     typer.echo(f"written as {GRAMMAR}")
+
+
+def _data(fault: Fault, own: bool) -> dict[str, Any]:
+    from ironbird.faults.spec import NEEDS
+
+    keys = ("id", "summary", "severity", "reference", "witness", "has_severity", "counts_instances", "axis", "needs")
+    return {
+        **{key: getattr(fault, key) for key in keys},
+        "needs_in_words": NEEDS[fault.needs],
+        "targets": [change.target for change in fault.changes],
+        "signals": [tap.signal for tap in fault.taps],
+        "origin": "ironbird" if own else "user",
+        "definition": fault.definition,
+    }
+
+
+def _of_vehicle(faults: Iterable[Fault], vehicle: str) -> list[Fault]:
+    """Those of which a vehicle has the part, under whatever number or name."""
+    from ironbird.campaign.check import outline
+    from ironbird.vehicles.load import usual_control
+
+    known = outline(vehicle, usual_control(vehicle))
+    there = "\n".join((*known.params(), *known.signals()))
+    return [fault for fault in faults if fault.needs == "part" and _has_parts(fault, there)]
+
+
+def _has_parts(fault: Fault, there: str) -> bool:
+    """Whether all targets are among some paths, one a line."""
+    import re
+
+    paths = [tap.signal for tap in fault.taps] or [change.target for change in fault.changes]
+    patterns = (re.escape(path).replace(r"\{instance\}", r"\w+").replace(r"\*", r"\w+") for path in paths)
+    return all(re.search(f"^{pattern}$", there, re.MULTILINE) for pattern in patterns)
 
 
 @faults_app.command("show")
 def show_fault(
     fault: Annotated[str, typer.Argument(help="The fault's id, or a whole order as for 'fly --fault'.")],
-    vehicle: Annotated[str, typer.Option(help="The vehicle that shows it.")] = "quad_f450",
+    vehicle: Annotated[
+        str | None, typer.Option(help="The vehicle that shows it; by default one that has its part.")
+    ] = None,
+    faults_file: FaultsFileOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the page; out/faults/ID by default.")] = None,
 ) -> None:
-    """Explain a fault and draw the signal that shows it, before and after, in a hover flight with a healthy twin."""
-    from ironbird.faults.catalog import parse_fault
-    from ironbird.flight.flight import fly as fly_mission
-    from ironbird.report.folder import write_flight_folder
+    """Explain a fault and draw what shows it, before and after, on a bench where it acts, with a healthy twin.
+
+    Faults of wires and chips fly on a board, those of packets go over a link, those of sight see a world.
+    """
+    from ironbird.faults.catalog import Catalogue
+    from ironbird.faults.spec import NEEDS
+    from ironbird.flight.fault_bench import usual_injection
 
     with errors():
-        order = parse_fault(fault if ":" in fault else f"{fault}:start=15,end=20")
-        print_table(
-            {
-                "what": order.fault.summary,
-                "severity": order.fault.severity,
-                "changes": "\n".join(order.targets),
-                "shown by": order.witness,
-                "source": order.fault.reference,
-            },
-            order.fault.id,
-        )
-        flight = fly_mission(vehicle, mission="hover", faults=[order], until_s=25.0, control="reference")
-        folder = out or Path("out") / "faults" / order.fault.id
-        write_flight_folder(flight, folder)
-    typer.echo(flight.witnesses[0].sentence())
-    typer.echo(f"report: {folder / 'flight.html'}")
+        order = usual_injection(fault, Catalogue(faults_file or ()))
+        said = order.fault
+        rows = {
+            "what": said.summary,
+            "severity": said.severity,
+            "needs": NEEDS[said.needs],
+            "changes": "\n".join(
+                [*(f"{tap.signal}: {tap.expression or 'disturbed'}" for tap in order.taps), *order.targets]
+            ),
+            "shown by": order.witness,
+            "source": said.reference or "-",
+            "ordered": order.text(),
+        }
+        sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
+        print_table({**rows, "witness": sentence, "report": str(page or "-")}, said.id)
+
+
+def _shown(order: Injection, vehicle: str | None, folder: Path) -> tuple[str, Path | None]:
+    """What its bench shows of a fault in a sentence, and its page."""
+    from ironbird.flight import fault_bench as bench
+    from ironbird.flight.flight import fly as fly_order
+    from ironbird.report.folder import write_flight_folder
+    from ironbird.report.link_page import write_link_page
+
+    if order.fault.needs == "link":
+        run = bench.over_link(order)
+        write_link_page(run, folder / "link.html")
+        return run.witness.sentence(), folder / "link.html"
+    if order.fault.id.startswith(bench.FIFO):
+        return bench.read_fifo(order).sentence(), None
+    flight = fly_order(bench.bench_order(order, vehicle))
+    write_flight_folder(flight, folder)
+    return flight.witnesses[0].sentence(), folder / "flight.html"

@@ -30,7 +30,13 @@ class Verb(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of verbs; only options that were given are converted."""
+    """A group of verbs; only options that were given are converted. With a verb `find`, other words are looked for."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb, and the rest of the line."""
+        if "find" in self.commands and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["find", *args]
+        return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, `--help` among them."""

@@ -38,3 +38,5 @@ FAULTS = (
         witness="battery.remaining",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {"battery.": "power supply voltage energy cell"}

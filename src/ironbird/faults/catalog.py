@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,24 @@ def _of_file(path: Path, stamp: tuple[tuple[str, int], ...]) -> Mapping[str, Fau
 
 
 KNOWN = Catalogue()
+
+
+def words_of(fault: Fault) -> str:
+    """All words by which people may look for a fault."""
+    said = [words for family in FAMILIES for begin, words in family.KEYWORDS.items() if fault.id.startswith(begin)]
+    return " ".join([fault.id, fault.summary, *said, *fault.keywords, fault.needs])
+
+
+def search(text: str, among: Iterable[Fault]) -> list[Fault]:
+    """The faults that all words of a text fit, by how the words begin: `motor`, `GPS`, `compass noise`."""
+    wanted = text.lower().split()
+    found = []
+    for fault in among:
+        words = " " + " ".join(re.split(r"[\W_]+", words_of(fault).lower()))
+        if all(f" {word}" in words or word in fault.id for word in wanted):
+            found.append(fault)
+    return found
+
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
 WORDS = ("instance", "shape", "when", "definition")  # keys whose values may be words

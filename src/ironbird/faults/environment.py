@@ -82,3 +82,9 @@ FAULTS = (
         witness="gnss/1/chip.satellites_used",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {
+    "wind.": "weather gust storm air", "environment.": "weather surroundings",
+    "environment.magnetic_anomaly": "compass magnetometer", "environment.gnss_denied": "GPS satellite jamming",
+    "environment.heat": "temperature hot", "environment.cold": "temperature ice",
+}  # fmt: skip

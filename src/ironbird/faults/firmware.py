@@ -37,3 +37,5 @@ FAULTS = (
            "mcu/supply"),
     _fault("clock_drift", "The crystal is fast.", "1 is {1:g} of its frequency", "mcu/clock", Replace(0.0, FASTEST)),
 )  # fmt: skip
+# What people call them, by how ids begin
+KEYWORDS = {"firmware.": "microcontroller processor computer software memory reset crash"}

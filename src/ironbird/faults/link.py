@@ -1,4 +1,8 @@
-"""Faults of the link between control system and vehicle: all actuator commands at once."""
+"""Faults of the commands inside a vehicle: what the control system orders of all actuators at once.
+
+They are parts of the vehicle's model and act under every control system. Packets between programs, such as MAVLink to a
+ground station, are those of `ironbird.faults.route`.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +37,5 @@ FAULTS = (
         witness=_WITNESS,
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {"link.": "communication command packet loss latency actuator motor"}

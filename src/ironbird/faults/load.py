@@ -54,3 +54,5 @@ FAULTS = (
         witness="load.moment_B",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {"load.": "mass weight payload cargo balance centre of gravity"}

@@ -80,3 +80,5 @@ FAULTS = (
         witness="imu/1/chip.accel_B",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {"rotor.": "motor propeller prop engine ESC speed controller actuator thrust blade"}

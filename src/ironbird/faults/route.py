@@ -1,7 +1,9 @@
-"""Faults of links, in the grammar of all faults: `route.drop@1:instance=gcs,severity=0.1,start=5,end=15`.
+"""Faults of packets between programs: telemetry, commands, simulator links.
 
+In the grammar of all faults: `route.drop@1:instance=gcs,severity=0.1,start=5,end=15`.
 They act on the packets that go to one connection of the router (`ironbird.transport.router`); its name is the
-instance. The way back is a connection of its own: a fault at one of the two is a link that works one way only.
+instance. The way back is a connection of its own: a fault at one of the two is a link that works one way only. Commands
+from a control system to actuators inside the model are those of `ironbird.faults.link`.
 The witness counts packets that were lost, came late, changed, or came twice.
 """
 
@@ -40,3 +42,5 @@ FAULTS = (
     _fault("acks_only", "Only acknowledgements of commands, missions and parameters come through.", NONE, switch()),
 )  # fmt: skip
 ROUTE_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
+# What people call them, by how ids begin
+KEYWORDS = {"route.": "communication telemetry MAVLink radio packet network latency ground station"}

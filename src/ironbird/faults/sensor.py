@@ -147,3 +147,10 @@ GNSS_SPOOFING = Fault(
 )
 
 FAULTS = (*(fault for signal in SIGNALS for fault in _faults(signal)), IMU_BIAS, GNSS_JAMMING, GNSS_SPOOFING)
+# What people call them, by how ids begin
+KEYWORDS = {
+    "imu.": "inertial unit sensor", "imu.accel": "accelerometer", "imu.gyro": "gyro rate sensor",
+    "mag.": "compass heading sensor", "baro.": "altimeter pressure height sensor",
+    "gnss.": "GPS satellite navigation receiver sensor", "airspeed.": "pitot tube speed sensor",
+    "range.": "lidar sonar radar altimeter distance sensor", "flow.": "camera speed sensor",
+}  # fmt: skip

@@ -16,3 +16,5 @@ FAULTS = servo_faults(
         "command_loss": "Commands do not reach the steering: it keeps the last one; intermittent for packet loss.",
     },
 )
+# What people call them, by how ids begin
+KEYWORDS = {"steering.": "servo car wheel actuator"}

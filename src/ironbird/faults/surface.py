@@ -18,3 +18,5 @@ FAULTS = servo_faults(
         "command_noise": "Commands to a servo are disturbed on their way.",
     },
 )
+# What people call them, by how ids begin
+KEYWORDS = {"servo.": "aileron elevator rudder flap control surface actuator"}

@@ -51,3 +51,9 @@ FAULTS = (
         witness="waves.elevation",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {
+    "thruster.": "motor propeller engine actuator",
+    "current.": "sea stream drift",
+    "waves.": "sea swell weather",
+}

@@ -75,3 +75,5 @@ FAULTS = (
         witness="wheel/1/tyre.force_B",
     ),
 )
+# What people call them, by how ids begin
+KEYWORDS = {"wheel.": "tyre tire brake motor engine drive car rover actuator", "road.": "ice rain grip friction tyre"}

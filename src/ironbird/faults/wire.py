@@ -77,3 +77,10 @@ FAULTS = (
     _device("chip.overflow", "A chip's FIFO overflows.", NONE, switch()),
 )
 WIRE_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
+# What people call them, by how ids begin
+KEYWORDS = {
+    "wire.": "cable connector contact bus pin sensor", "chip.": "sensor circuit power",
+    **dict.fromkeys(("wire.cs_", "wire.sck_", "wire.mosi_", "wire.miso_", "wire.swapped"), "SPI"),
+    **dict.fromkeys(("wire.scl_", "wire.sda_", "wire.nack", "wire.stretch"), "I2C"),
+    **dict.fromkeys(("wire.tx_", "wire.rx_", "wire.lost", "wire.doubled", "wire.baud"), "UART serial GPS"),
+}  # fmt: skip

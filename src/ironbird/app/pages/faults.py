@@ -9,7 +9,7 @@ from nicegui.events import GenericEventArguments
 
 from ironbird.app.pages.desk import Desk, panel, selected
 from ironbird.errors import IronbirdError
-from ironbird.faults.catalog import FAULTS
+from ironbird.faults.catalog import FAULTS, KNOWN, search
 from ironbird.faults.spec import Fault, Injection
 from ironbird.flight.prepare import fit, targets_in
 
@@ -20,7 +20,7 @@ def build(desk: Desk) -> None:
     """The page."""
     with desk.frame("Faults"), ui.element("div").classes("ib-two"):
         with panel("Catalogue"):
-            search = ui.input("search", placeholder="rotor, gnss, wind…").props("dense clearable id=ib-search")
+            sought = ui.input("search", placeholder="motor, GPS, wind…").props("dense clearable id=ib-search")
             box = ui.element("div").classes("ib-scroll")
         with ui.element("div").classes("ib-column"):
             order = _Order(desk)
@@ -32,22 +32,16 @@ def build(desk: Desk) -> None:
     def show() -> None:
         box.clear()
         with box:
-            for fault in found(search.value or "", order.flight_faults()):
+            for fault in search(sought.value or "", order.flight_faults()):
                 _entry(fault, order)
 
     def chosen(event: GenericEventArguments) -> None:
         order.flight = selected(event)
         show()
 
-    search.on_value_change(show)
+    sought.on_value_change(show)
     ui.on("flight", chosen)
     show()
-
-
-def found(words: str, among: list[Fault]) -> list[Fault]:
-    """Faults whose id or summary has all of the words."""
-    parts = words.lower().split()
-    return [fault for fault in among if all(part in f"{fault.id} {fault.summary}".lower() for part in parts)]
 
 
 def _entry(fault: Fault, order: _Order) -> None:
@@ -105,9 +99,9 @@ class _Order:
         """Faults that the selected flight's vehicle can have; all before one is selected."""
         live = self.desk.rig.flights.get(self.flight)
         if live is None or live.stand is None:
-            return list(FAULTS.values())
+            return list(KNOWN.values())
         model = fit(live.order).model
-        return [fault for fault in FAULTS.values() if _fits(model, fault)]
+        return [fault for fault in KNOWN.values() if _fits(model, fault)]
 
 
 def _severity() -> Any:
