@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -12,6 +11,15 @@ import ironbird as ib
 from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
+from ironbird.flight.fault_bench import (
+    FIFO,
+    USUAL,
+    bench_of,
+    bench_order,
+    over_link,
+    read_fifo,
+    usual_injection,
+)
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
@@ -21,37 +29,9 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 
 START_S, END_S, UNTIL_S = 8.0, 9.0, 9.6
-CAR_END_S = 11.0  # the car brakes at 8 s and is in its first turn at 10 s
-ROVER_END_S = 12.5  # the rover slows down at 11 s
-
-
-@dataclass(frozen=True)
-class Other:
-    """A vehicle that shows faults of parts that a quadrotor does not have, on the true state."""
-
-    vehicle: str
-    faults: tuple[str, ...]  # ids without versions, or families with a dot at the end
-    instance: int | str = 1
-    settings: dict[str, float] = field(default_factory=dict)
-    end_s: float = END_S
-
-
-OTHERS = (
-    Other("rover_differential", ("wheel.stuck", "wheel.hard_over"), "left", end_s=ROVER_END_S),
-    Other("car_escort", ("steering.", "wheel.", "road."), end_s=CAR_END_S),
-    Other("aerosonde", ("servo.",), "elevator"),
-    Other("boat_otter", ("thruster.", "current.", "waves."), settings={"current.speed": 0.2}),
-)
-
-
-def shown_on(name: str) -> Other | None:
-    """The first vehicle that claims a fault; None is the quadrotor."""
-    return next((o for o in OTHERS if any(name.startswith(f if f[-1] == "." else f"{f}@") for f in o.faults)), None)
-
-
-VEHICLES = [name for name in FAULTS if not name.startswith("firmware.")]  # those are in test_firmware.py
-IDS = sorted(name for name in VEHICLES if shown_on(name) is None)
-ELSEWHERE = sorted(set(VEHICLES) - set(IDS))
+PARTS = [name for name, fault in FAULTS.items() if fault.needs == "part"]
+IDS = sorted(name for name in PARTS if bench_of(FAULTS[name]) is USUAL)
+ELSEWHERE = sorted(set(FAULTS) - set(IDS))
 
 
 @pytest.fixture(scope="module")
@@ -90,31 +70,45 @@ def test_a_fault_acts_from_its_start_on_and_its_witness_says_so(flown: Log, name
 @functools.cache
 def shown(vehicle: str) -> tuple[list[Injection], Log]:
     """Its faults on one vehicle, one lane each, and the healthy twin in the last."""
-    other = next(o for o in OTHERS if o.vehicle == vehicle)
-    orders = [
-        Injection(FAULTS[name], instance=other.instance, start_s=START_S, end_s=other.end_s)
-        for name in ELSEWHERE if shown_on(name) is other
-    ]  # fmt: skip
+    orders = [usual_injection(name) for name in PARTS if name not in IDS and bench_of(FAULTS[name]).vehicle == vehicle]
+    bench = bench_of(orders[0].fault)
     loaded = ib.load_vehicle(vehicle, control="truth")
     state = ib.start(ib.compile_model(loaded.diagram), lanes=len(orders) + 1, seed=[3] * (len(orders) + 1))
-    values = {**load_mission(loaded.spec.mission).params(16), **Weather(4.0, 200.0, 6.0).params(), **other.settings}
+    values = {**load_mission(loaded.spec.mission).params(16), **bench.weather.params(), **bench.settings}
     for path, value in values.items():
         state.set_param(path, value)
     for lane, order in enumerate(orders):
         inject(state, order, lane)
-    return orders, ib.run(state, other.end_s + 0.2, log=sorted({o.witness for o in orders}), log_s=0.01)
+    end_s = max(order.end_s for order in orders)
+    return orders, ib.run(state, end_s + 0.2, log=sorted({o.witness for o in orders}), log_s=0.01)
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", [name for name in ELSEWHERE if FAULTS[name].needs == "part"])
 def test_a_fault_of_another_kind_of_vehicle_acts_there(name: str) -> None:
-    other = shown_on(name)
-    assert other is not None
-    orders, log = shown(other.vehicle)
+    vehicle = bench_of(FAULTS[name]).vehicle
+    orders, log = shown(vehicle)
     lane = next(i for i, order in enumerate(orders) if order.fault.id == name)
     witness = observe(orders[lane], log, lane, log, len(orders))
-    assert witness.effective, f"{name} changed nothing in {witness.signal} of {other.vehicle}"
-    assert START_S <= witness.first_s < other.end_s
+    assert witness.effective, f"{name} changed nothing in {witness.signal} of {vehicle}"
+    assert START_S <= witness.first_s < orders[lane].end_s
     assert witness.largest > 0.0 and witness.mean > 0.0
+
+
+@pytest.mark.parametrize("name", [name for name in ELSEWHERE if FAULTS[name].needs in ("chips", "world")])
+def test_a_fault_of_wires_chips_or_sight_acts_on_its_bench(name: str) -> None:
+    order = usual_injection(name)
+    if name.startswith(FIFO):
+        assert read_fifo(order).effective
+        return
+    (witness,) = fly(bench_order(order)).witnesses
+    assert witness.effective and order.start_s <= witness.first_s < order.end_s, witness.sentence()
+
+
+@pytest.mark.parametrize("name", [name for name in ELSEWHERE if FAULTS[name].needs == "link"])
+def test_a_fault_of_packets_acts_on_the_link_of_its_bench(name: str) -> None:
+    run = over_link(usual_injection(name))
+    assert run.witness.disturbed and run.witness.first_s >= START_S
+    assert np.array_equal(run.arrived_s[run.arrived_s < START_S], run.sent_s[run.sent_s < START_S])
 
 
 @pytest.mark.parametrize("vehicle", ["boat_otter", "rov_bluerov2_heavy", "boat_cybership2"])

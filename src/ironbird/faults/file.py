@@ -58,7 +58,7 @@ EFFECTS: dict[str, tuple[tuple[str, float | None], ...]] = {  # None: the number
 }
 Text = Annotated[str, Field(strict=True, min_length=1, max_length=2000)]
 Amount = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Amounts = Amount | Annotated[list[Amount], Field(min_length=2, max_length=2)]
+Amounts = Amount | list[Amount]
 
 
 class _Table(BaseModel):
@@ -97,6 +97,10 @@ class ChangeTable(_Table):
             raise _wrong(f"a change has one effect, not {len(given)}", f"give one of {', '.join(offered)}")
         if self.parameter and given[0] not in OWN:
             raise _wrong(f"{given[0]} is no effect on a parameter", f"give one of {', '.join(OWN)}", given[0])
+        said = getattr(self, given[0])
+        if isinstance(said, list) and len(said) != 2:
+            cure = "write one number, or two, for severity 0 and 1"
+            raise _wrong(f"{len(said)} numbers do not fit here", cure, given[0])
         if self.signal and "*" in self.signal:
             raise _wrong("a change is of one signal", "write {instance} for the part, or a change for each", "signal")
         if self.unit is not None and self.unit not in UNITS:

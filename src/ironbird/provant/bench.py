@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import LinkError
+from ironbird.faults.spec import Injection
 from ironbird.files.trust import Trust
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
@@ -149,7 +150,7 @@ def run_bench(
     options: Mapping[str, Any] | None = None,
     delay_samples: int = 1,
     until_s: float | None = None,
-    faults: Sequence[str] = (),
+    faults: Sequence[Injection | str] = (),
     seed: int = 0,
 ) -> Bench:
     """Fly a mission under the board and under the kernel's own law; faults act on the board's flight."""

@@ -18,6 +18,7 @@ class PortFault(Block):
     gives. Not modelled: memory; what remembers stands beside it and comes in as a signal.
     """
 
+    role = "transform"
     source = "[Dai] Eq. 1: an expression that changes while the simulation runs"
 
     time = Clock(doc="time since the start of the flight")
