@@ -53,9 +53,7 @@ class Catalogue(Mapping[str, Fault]):
             merge(found, _of_file(file, _stamp(file)), str(file))
         for name in USERS:
             merge(found, _of_home(name), f"{USERS.variable}, {name}")
-        taken = [name for name in found if name in FAULTS]
-        if taken:
-            raise FaultError(f"'{taken[0]}' is a fault of Ironbird; give your own another name or version")
+        _check_names(found)
         return found
 
     def __getitem__(self, name: str) -> Fault:
@@ -69,6 +67,13 @@ class Catalogue(Mapping[str, Fault]):
 
     def __len__(self) -> int:
         return len(FAULTS) + len(self.users())
+
+
+def _check_names(faults: Iterable[str]) -> None:
+    """Raise if users' faults have a name of Ironbird's own."""
+    taken = [name for name in faults if name in FAULTS]
+    if taken:
+        raise FaultError(f"'{taken[0]}' is a fault of Ironbird; give your own another name or version")
 
 
 def _of_home(name: str) -> Mapping[str, Fault]:
@@ -195,9 +200,10 @@ def find_fault(name: str, definition: str = "", known: Mapping[str, Fault] = KNO
         if name not in known:
             raise UnknownNameError("fault", name, known, listed_by="ironbird faults")
         return known[name]
-    if name in FAULTS:
-        raise FaultError(f"'{name}' is a fault of Ironbird; give your own another name or version")
     defined = _of_definition(definition)
+    if name in FAULTS and name not in defined:  # a case that varies the fault has it beside the user's own
+        return FAULTS[name]
+    _check_names(defined)
     if name not in defined:
         raise FaultError(f"the definition of '{name}' is of {', '.join(defined)}; give one of {name}")
     return defined[name]

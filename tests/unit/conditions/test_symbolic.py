@@ -18,8 +18,10 @@ COLUMNS = {name: np.random.default_rng(k).uniform(0.1, 0.9, 50) for k, name in e
 @pytest.mark.parametrize(
     "text",
     [
-        "3 m", "-a.x + 2 km - b.y", "a.x * b.y / 3 s", "abs(a.x - b.y)", "sqrt(a.x * b.y)", "acos(c.z)",
-        "cos(c.z * 1 rad) + sin(2 rad)", "min(a.x, b.y, 0.3 m) + max(a.x, b.y)", "hypot(a.x, b.y)", "norm(a.x, b.y, 2 m)",
+        "3 m", "-a.x + 2 km - b.y", "a.x * b.y / 3 s", "abs(a.x - b.y)", "sqrt(a.x * b.y)",
+        "acos(c.z)",
+        "cos(c.z * 1 rad) + sin(2 rad)", "min(a.x, b.y, 0.3 m) + max(a.x, b.y)", "hypot(a.x, b.y)",
+        "norm(a.x, b.y, 2 m)",
     ],
 )  # fmt: skip
 def test_an_expression_is_what_the_language_computes(text: str) -> None:
