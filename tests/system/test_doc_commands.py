@@ -103,7 +103,7 @@ def _wrong_verb(words: list[str]) -> str:
     try:
         command.make_context(" ".join(path), list(words))
         for option, value in pairwise(words):
-            if option == "--fault" and "…" not in value:
+            if option == "--fault" and "…" not in value and "--faults-file" not in words:
                 parse_fault(value)
             elif option == "--mission" and value != "none" and not Path(value).suffix:
                 load_mission(value)

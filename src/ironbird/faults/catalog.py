@@ -89,7 +89,7 @@ def _of_home(name: str) -> Mapping[str, Fault]:
 
 
 def _stamp(path: Path) -> tuple[tuple[str, int], ...]:
-    """What tells that a file, or one in a folder, was changed."""
+    """What differs if a file, or one in a folder, was changed."""
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     return tuple((str(file), file.stat().st_mtime_ns) for file in files if file.is_file())
 

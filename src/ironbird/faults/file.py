@@ -250,7 +250,7 @@ def merge(known: dict[str, Fault], more: Mapping[str, Fault], where: str) -> Non
     """Take more faults of users; one id has one meaning."""
     for name, fault in more.items():
         if name in known and known[name] != fault:
-            raise FaultError(f"{where}: '{name}' is defined elsewhere already; give it another name or version")
+            raise FaultError(f"{where}: '{name}' has another definition already; give it another name or version")
         known[name] = fault
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from ironbird.errors import FaultError, UnknownNameError
-from ironbird.faults.catalog import FAULTS, parse_fault
-from ironbird.faults.spec import Injection
+from ironbird.faults.catalog import FAMILIES, FAULTS, parse_fault, search
+from ironbird.faults.spec import NEEDS, Injection
 
 
 def test_a_fault_is_read_as_written() -> None:
@@ -50,6 +51,51 @@ def test_what_severity_1_means_is_what_it_does() -> None:
         assert size in [abs(change.effect.at_1) for change in FAULTS[name].changes], name
     assert len(found) > 50 and found["baro.bias@1"] == 500.0 and found["wind.gust@2"] == 20.0
     assert FAULTS["imu.bias@1"].severity == "1 is 5 m/s^2 and 1 rad/s on each axis"
+
+
+@pytest.mark.parametrize(
+    ("words", "some", "none"),
+    [
+        ("motor", ["rotor.stuck@1", "wheel.stuck@1", "thruster.loss@1"], ["mag.bias@1"]),
+        ("engine", ["rotor.speed_loss@1", "wheel.drive_loss@1"], ["battery.power_off@1"]),
+        ("propeller", ["rotor.propeller_damage@1", "thruster.fouled@1"], ["gnss.jamming@1"]),
+        (
+            "GPS",
+            ["gnss.jamming@1", "gnss.position_bias@1", "environment.gnss_denied@1", "wire.rx_open_low@1"],
+            ["mag.bias@1"],
+        ),
+        ("compass", ["mag.bias@1", "environment.magnetic_anomaly@1"], ["gnss.jamming@1"]),
+        ("compass noise", ["mag.noise@1"], ["mag.bias@1", "baro.noise@1"]),
+        ("battery", ["battery.power_off@1"], ["rotor.stuck@1"]),
+        ("wind", ["wind.gust@2", "wind.turbulence@1"], ["current.rise@1"]),
+        ("camera", ["sight.black@1", "flow.stuck@1"], ["range.stuck@1"]),
+        ("lidar", ["sight.black@1", "range.stuck@1"], ["flow.stuck@1"]),
+        ("radio", ["route.drop@1"], ["rotor.stuck@1"]),
+        ("spi", ["wire.miso_open_high@1"], ["wire.sda_open_high@1"]),
+        ("ice", ["road.slippery@1"], ["chip.off@1"]),  # the beginning of a word, not its middle
+        ("accelerometer", ["imu.accel_bias@1"], ["imu.gyro_bias@1"]),
+        ("payload", ["load.drop@1"], ["rotor.stuck@1"]),
+        ("rudder", ["servo.stuck@1"], ["rotor.stuck@1"]),
+        ("tyre", ["wheel.friction_loss@1", "road.slippery@1"], ["rotor.stuck@1"]),
+        ("rotor.s", ["rotor.stuck@1", "rotor.speed_loss@1"], ["servo.stuck@1"]),
+    ],
+)
+def test_faults_are_found_by_what_people_call_them(words: str, some: list[str], none: list[str]) -> None:
+    found = {fault.id for fault in search(words, FAULTS.values())}
+    assert set(some) <= found and not set(none) & found
+
+
+def test_every_fault_can_be_found_by_a_word_that_is_not_in_its_id() -> None:
+    for fault in FAULTS.values():
+        own = [words for family in FAMILIES for begin, words in family.KEYWORDS.items() if fault.id.startswith(begin)]
+        assert own, f"{fault.id} has no keywords beside its family"
+        for word in " ".join(own).split():
+            assert fault in search(word, FAULTS.values()), (fault.id, word)
+
+
+def test_every_fault_says_what_it_needs() -> None:
+    needs = Counter(fault.needs for fault in FAULTS.values())
+    assert set(needs) == set(NEEDS) and needs == {"part": 159, "firmware": 6, "chips": 74, "link": 10, "world": 7}
 
 
 # What each does to which parameter at severity 0, a half and 1; and the signal in which that must show

@@ -95,7 +95,7 @@ def test_a_folder_gives_the_faults_of_all_its_files_and_one_id_has_one_meaning(t
     written(tmp_path, WEAK, "same.toml")
     assert len(Catalogue([tmp_path])) == len(known)
     written(tmp_path, WEAK.replace("0.25", "0.5"), "third.toml")
-    with pytest.raises(FaultError, match=r"third.toml: 'mine.weak@1' is defined elsewhere already"):
+    with pytest.raises(FaultError, match=r"third.toml: 'mine.weak@1' has another definition already"):
         Catalogue([tmp_path]).users()
 
 

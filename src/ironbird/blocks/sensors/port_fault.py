@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import casadi as ca
 
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Out, Param
+
+_OWN = [ca.SX.sym(name) for name in ("value", "severity", "time")]
+HEALTHY = ca.Function("law", _OWN, _OWN[:1])  # changes nothing
 
 
 class PortFault(Block):
@@ -15,7 +19,7 @@ class PortFault(Block):
 
     Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals.
     While the severity of an entry is 0 its value is the input bit for bit. A law may jump, and nothing limits what it
-    gives. Not modelled: memory; what remembers stands beside it and comes in as a signal.
+    gives. Not modelled: memory; a part that has one gives its value as a signal.
     """
 
     role = "transform"
@@ -25,8 +29,8 @@ class PortFault(Block):
 
     def __init__(
         self,
-        laws: Sequence[ca.Function],
-        signals: Mapping[str, In],
+        laws: Sequence[ca.Function] = (HEALTHY,),
+        signals: Mapping[str, In] = MappingProxyType({}),
         *,
         unit: str = "1",
         frame: str | None = None,
