@@ -46,6 +46,9 @@ class Catalogue(Mapping[str, Fault]):
     def __init__(self, files: Iterable[str | Path] = ()) -> None:
         self._files = tuple(Path(file) for file in files)
 
+    def __repr__(self) -> str:
+        return f"Catalogue({', '.join(map(str, self._files))})"
+
     def users(self) -> dict[str, Fault]:
         """Those that are not Ironbird's own, by id."""
         found: dict[str, Fault] = {}

@@ -93,7 +93,7 @@ BROKEN = [
     ),
     ('"hover"', '"a\\u0000.plan"', 5, "case.a.mission", "no file has such a name"),
     ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number from 0 to 1e+07, 0 excluded"),
-    ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'?"),
+    ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'"),
     ("until_s = 10.0", 'expect = "maybe"', 6, "case.a.expect", "one of pass, fail"),
     ("until_s = 10.0", 'tags = "x"', 6, "case.a.tags", "write a list"),
     ("until_s = 10.0", "log_s = 0", 6, "case.a.log_s", "write a number of at least 0.001"),
@@ -247,7 +247,7 @@ BROKEN = [
         "case.a.mission.item.1.north",
         "'north_m'",
     ),
-    ("[[case.fault]]", "[[case.faults]]", 12, "case.a.faults", "did you mean 'fault'?"),
+    ("[[case.fault]]", "[[case.faults]]", 12, "case.a.faults", "did you mean 'fault'"),
     (
         "schema = 1\n",
         'schema = 1\nsuite = { id = "s", include = ["no/*.toml"] }\n',
