@@ -111,6 +111,38 @@ def test_a_campaign_flies_resumes_reruns_and_packs_it_without_the_file(folder: P
     assert "bit for bit" in ironbird("campaign", "repeat", "pack.zip").stdout
 
 
+def test_a_shared_value_of_a_case_may_name_it(folder: Path) -> None:
+    varied = SUITE.replace('id = "mine.buzz@1"', 'id = "$broken"').replace(
+        'id = "buzz"', 'id = "buzz"\nvary = { broken = { choice = ["mine.buzz@1", "mine.tired@1"] } }'
+    )
+    (folder / "suite.toml").write_text(varied)
+    assert "6 flights, no problems" in ironbird("case", "check", "suite.toml").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wire.nack@1", "acted on wire/mag/sda, request"),
+        ("chip.overflow@1", "acted on MISO of imu from 3.00"),
+        ("route.drop@1", "104 lost of 104 packets"),
+        ("sight.black@1", "acted on sight/around"),
+        ("servo.stuck@1", "acted on surface/elevator/servo.deflection"),
+    ],
+)
+def test_a_fault_is_shown_on_a_bench_where_it_acts(folder: Path, name: str, said: str) -> None:
+    (table,) = json.loads(ironbird("faults", "show", name, "--out", "shown", "--json").stdout)
+    assert said in table["rows"]["witness"] and table["rows"]["needs"]
+    page = table["rows"]["report"]
+    assert name.startswith("chip.overflow") or name in (folder / page).read_text()
+
+
+def test_faults_of_a_vehicle_are_those_of_its_parts() -> None:
+    rows = json.loads(ironbird("faults", "--vehicle", "boat_otter", "--json").stdout)
+    names = {row["id"] for row in rows}
+    assert {"thruster.loss@1", "current.turn@1"} <= names
+    assert not {"wheel.stuck@1", "servo.stuck@1", "wire.nack@1"} & names
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -224,7 +224,9 @@ def with_definitions(tables: Sequence[Mapping[str, Any]], files: Sequence[str]) 
     result = []
     for table in tables:
         ids = table["id"].get("choice", []) if isinstance(table["id"], Mapping) else [table["id"]]
-        own = [known[id] for id in ids if isinstance(id, str) and id in known]
+        own = [known[id] for id in ids if id in known]
+        if any(id.startswith("$") for id in ids):  # a shared value, which may be any of them
+            own = list(known.values())
         result.append({**table, "definition": definitions_text(own)} if own else dict(table))
     return result
 
@@ -262,7 +264,8 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(told, str) and told.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(told):
             result["options"] = {**options, "params": params_text(read_param_file(folder / told))}
     if "faults_files" in result:
-        result["faults_files"] = [str((folder / name).resolve()) for name in result["faults_files"]]
+        names = result["faults_files"]
+        result["faults_files"] = [name if "\0" in name else str((folder / name).resolve()) for name in names]
     if "vary" in result:
         result["vary"] = {name: absolute(value) for name, value in result["vary"].items()}
     return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -26,7 +27,7 @@ from ironbird.faults import (
     wheel,
     wire,
 )
-from ironbird.faults.file import definition_of, faults_in, merge, read_faults_file
+from ironbird.faults.file import definition_of, faults_in, files_of, merge, read_faults_file
 from ironbird.faults.spec import Fault, Injection
 from ironbird.files.registry import Registry
 
@@ -93,8 +94,7 @@ def _of_home(name: str) -> Mapping[str, Fault]:
 
 def _stamp(path: Path) -> tuple[tuple[str, int], ...]:
     """What differs if a file, or one in a folder, was changed."""
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
-    return tuple((str(file), file.stat().st_mtime_ns) for file in files if file.is_file())
+    return tuple((str(file), file.stat().st_mtime_ns) for file in files_of(path) if os.path.isfile(file))
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,6 +19,7 @@ holds whatever the severity.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -199,9 +200,14 @@ def _text(table: FaultTable) -> str:
     return write_toml({"schema": SCHEMA, "fault": [data]}, ("fault",))
 
 
+def files_of(path: Path) -> list[Path]:
+    """The TOML files of a folder, or the file itself."""
+    return sorted(path.glob("*.toml")) if os.path.isdir(path) else [path]  # takes every text as a name
+
+
 def read_faults_file(path: Path) -> dict[str, Fault]:
     """All faults of a file, or of the TOML files of a folder, by id; an error names every problem with its place."""
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    files = files_of(path)
     if not files:
         raise FaultError(f"{path}: there is no TOML file in this folder; give a file of faults, or a folder of such")
     found: dict[str, Fault] = {}

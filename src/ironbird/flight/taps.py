@@ -77,7 +77,7 @@ def _add(diagram: Diagram, healthy: Diagram, tap: Tap) -> None:
     at = _last(diagram, tap.signal)
     readers = [target for target, sources in diagram.links.items() if at in sources]
     if not readers:
-        raise FaultError(f"no part of vehicle '{healthy.name}' reads it: a fault there would do nothing")
+        raise FaultError(f"no part of vehicle '{healthy.name}' reads it; change a parameter of the part that gives it")
     rate: dict[str, Any] = {"sample_s": part.sample_s, "offset_s": part.offset_s}
     laws, sources = _law(tap, healthy, signal) if tap.expression else _copy(diagram, tap, signal, at)
     ports = {f"signal_{i}": In(**_like(diagram.port(path).signal)) for i, path in enumerate(sources)}
