@@ -85,7 +85,7 @@ STILL = Still()
 [ironbird.blocks]
 slow_filter = outside_parts.blocks:SlowFilter
 Motor = outside_parts.blocks:SlowFilter
-[ironbird.boards.chips]
+[ironbird.chips]
 thermo9 = outside_parts.thermo9:Thermo9
 [ironbird.worlds]
 meadow = outside_parts.worlds:MEADOW

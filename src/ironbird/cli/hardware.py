@@ -156,7 +156,12 @@ def hil(
         given |= {"priority": priority, "ground_station": not headless}
         given |= {"core": core} if core is not None else {}
         given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
-        broken = {"world": world, "faults": faults_of(fault, faults_file), "requirements": require or [], "settings": settings_of(set_)}
+        broken = {
+            "world": world,
+            "faults": faults_of(fault, faults_file),
+            "requirements": require or [],
+            "settings": settings_of(set_),
+        }
         boards = _boards(port or [], udp or [], host, vehicles)
         orders, titles = _board_orders(boards, given, mission, seed, {**shared, **broken})
         others = _orders_beside(beside or [], mission, seed + len(orders), shared)
