@@ -11,8 +11,7 @@ from ironbird.errors import IronbirdError, ModelError, ReplaceError, UnknownName
 from ironbird.files.problems import Layers, Words, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.model.block import Block
-from ironbird.model.diagram import Diagram
-from ironbird.model.replace import parts_of
+from ironbird.model.diagram import Diagram, parts_of
 from ironbird.model.validate import open_ends
 from ironbird.vehicles.blocks import blocks
 from ironbird.vehicles.spec import PartTable, ReplaceTable, VehicleSpec

@@ -1,4 +1,4 @@
-"""All chips by name: Ironbird's own, those of packages (entry points `ironbird.chips`) and of the user (IRONBIRD_CHIPS)."""
+"""All chips by name: Ironbird's own, those of packages (`ironbird.chips`) and of the user (IRONBIRD_CHIPS)."""
 
 from __future__ import annotations
 
