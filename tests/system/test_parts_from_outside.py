@@ -79,6 +79,38 @@ class Still(Kind):
 
 STILL = Still()
 """,
+    "outside_parts/kinds.py": '''
+from dataclasses import replace
+from ironbird.vehicles.kinds import KINDS
+from ironbird.vehicles.spec import Positive
+from ironbird.vehicles.templates.multicopter import MulticopterSpec, build
+
+class LadenSpec(MulticopterSpec):
+    """A multicopter with a load at its centre of mass."""
+
+    load_kg: Positive
+
+def build_laden(spec, control_kind="truth"):
+    diagram = build(spec, control_kind)
+    diagram.set("body.mass", spec.body.mass_kg + spec.load_kg)
+    return diagram
+
+LADEN = replace(KINDS.load("multicopter"), name="laden", spec=LadenSpec, build=build_laden, px4="", ardupilot="")
+''',
+    "outside_parts/faults.py": 'from pathlib import Path\nTIRED = Path(__file__).parent / "tired.toml"\n',
+    "outside_parts/tired.toml": """
+schema = 1
+
+[[fault]]
+id = "outside.tired_motor@1"
+summary = "A motor of a package that is tired."
+severity = "0 is healthy, 1 is half of the speed"
+witness = "rotor/{instance}/motor.speed"
+
+[[fault.change]]
+parameter = "rotor/{instance}/motor.health"
+scale = [1.0, 0.5]
+""",
     "outside_parts-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: outside-parts\nVersion: 1.0\n",
     # A family that is added to Ironbird gets its group and its part here, and a test below
     "outside_parts-1.0.dist-info/entry_points.txt": """
@@ -95,6 +127,10 @@ names = outside_parts.exporters:NAMES
 rows = outside_parts.sections:ROWS
 text = outside_parts.sections:TEXT
 broken = outside_parts.sections:BROKEN
+[ironbird.vehicle_kinds]
+laden = outside_parts.kinds:LADEN
+[ironbird.faults]
+tired = outside_parts.faults:TIRED
 [ironbird.systems]
 still = outside_parts.systems:STILL
 """,
@@ -156,3 +192,32 @@ def test_a_control_system_flies_in_a_world_and_the_page_has_the_sections(site: P
     assert "<dt>vehicle &lt;id&gt;</dt><dd>quad_f450</dd>" in page  # a text is escaped
     assert "<b>bold</b>" in page  # unless it says that it is HTML
     assert "outside_parts.sections:BROKEN fails: ZeroDivisionError: division by zero" in page
+
+
+def test_a_vehicle_kind_is_listed_and_its_file_is_checked_and_flown(site: Path) -> None:
+    assert "From outside_parts.kinds:LADEN." in ironbird_says(site, "vehicle", "kinds")
+    schema = json.loads(ironbird_says(site, "vehicle", "schema"))
+    assert "load_kg" in schema["$defs"]["laden"]["properties"]
+    text = 'schema = 1\nid = "porter"\nbase = "quad_f450"\ntemplate = "laden"\nload_kg = 0.2\n'
+    text += '[provenance]\nload_kg = "assumed: a parcel"\n'
+    (site / "porter.toml").write_text(text, encoding="utf-8")
+
+    assert "no problems" in ironbird_says(site, "vehicle", "check", "porter.toml")
+    said = ironbird_says(site, "fly", "porter.toml", "--mission", "hover", "--until", "12", "--out", "porter")
+    assert "porter" in said and "no_crash" not in said
+    refused = ironbird_says(site, "sitl", "px4", "--vehicle", "porter.toml", code=2)
+    assert "PX4" in refused
+
+
+def test_a_fault_is_listed_shown_flown_and_acts(site: Path) -> None:
+    assert "A motor of a package that is tired." in ironbird_says(site, "faults", "tired")
+    fault = "outside.tired_motor@1:instance=1,severity=0.4,start=5"
+    said = ironbird_says(site, "fly", "quad_f450", "--mission", "hover", "--until", "8", "--fault", fault, "--out", "f")
+    assert "outside.tired_motor@1" in said and "did not act" not in said
+    ironbird_says(site, "faults", "show", "outside.tired_motor@1", "--out", "shown")
+
+
+def test_a_part_that_cannot_be_loaded_is_named_with_its_home(site: Path) -> None:
+    text = 'schema = 1\nid = "odd"\nbase = "quad_f450"\ntemplate = "ladden"\n'
+    (site / "odd.toml").write_text(text, encoding="utf-8")
+    assert "'laden'" in ironbird_says(site, "vehicle", "check", "odd.toml", code=2)

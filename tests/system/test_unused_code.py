@@ -14,7 +14,8 @@ CALLED_BY_OTHERS = {  # methods that other packages call
     "gym/env.py close_extras",  # gymnasium
 }
 DRIVERS = "boards/clients.py "  # ports with the methods of smbus2, spidev, pyserial, busio: drivers call them
-SHOWN_TO_USERS = {  # interfaces of guides, and programs that are started by name
+SHOWN_TO_USERS = {  # interfaces of guides, programs that are started by name, parts that vehicle files name
+    "ironbird.blocks.forces.driven_wheel_contact",  # vehicles/catalog/roadable_aerosonde.toml
     "ironbird.campaign.migrations.env",  # alembic loads it and what is in versions/ by path
     "ironbird.identification.virtual",  # docs/guide/identification.md
     "ironbird.boards.clients",  # docs/guide/chips.md

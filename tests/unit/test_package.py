@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import casadi as ca
@@ -302,6 +303,40 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     told = ast.get_docstring(node, clean=False) is not None and first.end_lineno is not None
     assert node.end_lineno is not None
     return node.end_lineno - node.lineno + 1 - ((first.end_lineno or 0) - first.lineno + 1 if told else 0)
+
+
+def _imports(path: Path, known: set[str]) -> set[str]:
+    """Modules of the package that a file imports anywhere: at the top, inside functions, for types only."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            below = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (below & known) or {node.module}
+    return found & known
+
+
+def import_cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; empty if none do."""
+    left = {name: set(imported) - {name} for name, imported in graph.items()}
+    while free := [name for name, imported in left.items() if not imported & left.keys()]:
+        for name in free:
+            del left[name]
+    return sorted(left)
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    root = Path(ironbird.__file__).parents[1]
+    files = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (root / "ironbird").rglob("*.py")
+    }
+    assert import_cycle({name: _imports(path, set(files)) for name, path in files.items()}) == []
+
+
+def test_a_circle_of_imports_is_seen() -> None:
+    assert import_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()}) == ["a", "b", "c"]
 
 
 def test_public_names_are_these_and_load() -> None:

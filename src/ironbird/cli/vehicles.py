@@ -92,6 +92,25 @@ def vehicle_schema() -> None:
     typer.echo(schema_text(), nl=False)
 
 
+@vehicle_app.command("kinds")
+def vehicle_kinds() -> None:
+    """List the kinds of vehicles: `template` in a vehicle file, what each can be asked for, and who flies it.
+
+    A package adds kinds by entry points of the group ironbird.vehicle_kinds.
+    """
+    from ironbird.vehicles.kinds import KINDS
+
+    rows = {}
+    with errors():
+        for name in KINDS:
+            kind = KINDS.load(name)
+            home = "" if KINDS.is_own(name) else f" From {KINDS[name]}."
+            pilots = [title for title, there in (("PX4", kind.px4), ("ArduPilot", kind.ardupilot)) if there]
+            outside = f" Flown by {' and '.join(pilots)} too." if pilots else ""
+            rows[name] = f"Modes: {', '.join(sorted(kind.abilities.modes))}.{outside}{home}"
+    print_table(rows, "Kinds of vehicles")
+
+
 def show(
     vehicle: VehicleArgument,
     control: ControlOption = None,

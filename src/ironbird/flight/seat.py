@@ -1,4 +1,4 @@
-"""The seat of a control system outside: what of an order it is told before it is started."""
+"""The seat of a control system outside: what it is given of an order before it is started."""
 
 from __future__ import annotations
 
