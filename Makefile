@@ -1,6 +1,6 @@
 # make setup   a virtual environment in .venv with the command `ironbird`
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
-# make test    format, lint, types, import contracts, tests
+# make test    format, lint, types, import contracts, tests; make test-core leaves out breadth and whole commands
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each (ONLY=text, JOBS=2, RESUME=1)
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
@@ -22,7 +22,7 @@ SITE := $(VENV)/site/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
+.PHONY: setup demo test test-core lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
 
 setup: $(STAMP)
 
@@ -71,9 +71,15 @@ lint: setup
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-test: setup system lint $(DRIVERS)
-	@echo "== tests"
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+test-core: setup system lint $(DRIVERS)
+	@echo "== tests of the core: engine, parts, flights, campaigns, control systems"
+	$(PYTEST) -m "not (breadth or slow or system)"
+
+test: test-core
+	@echo "== tests of whole commands, of breadth, and those that take longer"
+	$(PYTEST) -m "breadth or slow or system"
 
 mutants: setup
 	@echo "== mutants: each wrong thing of mutants/*.toml must be seen by its test"

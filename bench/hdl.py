@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ironbird.boards.hdl.agreement import compare_core
-from ironbird.boards.hdl.tools import Simulation, board_rtlil, cores_of, place
+from ironbird.hdl.agreement import compare_core
+from ironbird.hdl.tools import Simulation, board_rtlil, cores_of, place
 
 BOARD = "pixhawk4"
 DEVICES = ("25k", "hx8k")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import struct
 
-from ironbird.protocols.rflysim.structs import BY_NAME, LAYOUTS, Layout
+from ironbird.rflysim.structs import BY_NAME, LAYOUTS, Layout
 
 CHOICES = 16  # values of a fixed field that are told apart
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -18,6 +20,27 @@ settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbi
 # Each large kernel for one lane is built once and quickly: the same bytes in a quarter of the time (ADR 56).
 # Blocks of lanes are optimised here too; test_determinism.py and test_quick.py compare the builds.
 os.environ.setdefault("IRONBIRD_QUICK", "only")
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def breadth() -> set[str]:
+    """Packages that the core never imports: the first layer of the import contract."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        layers = tomllib.load(file)["tool"]["importlinter"]["contracts"][0]["layers"]
+    return {name.strip().removeprefix("ironbird.") for name in layers[0].split("|")}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by where they are: `make test-core` leaves out those of breadth and those of whole commands."""
+    packages = breadth()
+    for item in items:
+        room, *below = item.path.relative_to(ROOT / "tests").parts
+        if room == "unit" and below[0] in packages:
+            item.add_marker("breadth")
+        if room == "system":
+            item.add_marker("system")
 
 
 @pytest.fixture(autouse=True)

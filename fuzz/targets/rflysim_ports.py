@@ -16,7 +16,7 @@ import numpy as np
 
 from fuzz.payload import Payloads
 from fuzz.rflysim_seeds import headed, packets
-from ironbird.protocols.rflysim.structs import COMMAND, LAYOUTS, MODEL_IN, SETUP
+from ironbird.rflysim.structs import COMMAND, LAYOUTS, MODEL_IN, SETUP
 
 PORTS = (COMMAND, MODEL_IN, SETUP)
 WORDS = tuple(packets())

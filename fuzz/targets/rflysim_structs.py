@@ -9,7 +9,7 @@ from collections import Counter
 
 from fuzz.payload import Payloads
 from fuzz.rflysim_seeds import headed, packets
-from ironbird.protocols.rflysim.structs import LAYOUTS, decode, encode
+from ironbird.rflysim.structs import LAYOUTS, decode, encode
 
 FAMILIES = tuple(dict.fromkeys(family for layout in LAYOUTS for family in layout.families))
 WORDS = tuple(packets())

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from rflysim_client import Client, MavlinkClient, free_shift
 
-from ironbird.cli.rflysim import grid_place
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
 from ironbird.rflysim.front import RflySimFront
 from ironbird.rflysim.vehicle import Commandable
+from ironbird.rflysim.verbs import grid_place
 from ironbird.systems.commanded.kind import CommandedSystem
 
 Script = Iterator[None]

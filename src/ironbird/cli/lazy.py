@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from typing import Any, Literal
 
 import typer
@@ -17,6 +16,8 @@ from typer.main import get_command_from_info, get_group, solve_typer_info_help
 from typer.models import CommandInfo, TyperInfo
 
 from ironbird.cli.output import with_json
+from ironbird.errors import IronbirdError
+from ironbird.files.registry import Registry
 
 MARKUP: Literal["rich"] = "rich"  # of help texts
 
@@ -43,22 +44,22 @@ class Group(TyperGroup):
         return _converted_if_given(super().get_params(ctx))
 
 
-def lazy_group(places: Mapping[str, str], no_figures: set[str]) -> type[TyperGroup]:
+def lazy_group(verbs: Registry[Any], no_figures: set[str]) -> type[TyperGroup]:
     """The kind of group whose verbs are loaded when they are asked for.
 
-    `places` says where each verb is, as 'module:name'; those in `no_figures` have no `--json`.
+    A verb is a function or a group of verbs; those in `no_figures` have no `--json`.
     """
 
     class Lazy(Group):
         def __init__(self, **known: Any) -> None:
             super().__init__(**known)
-            self.commands: Any = _Verbs(places, no_figures)
+            self.commands: Any = _Verbs(verbs, no_figures)
 
         def list_commands(self, ctx: Any) -> list[str]:
-            return list(places)
+            return list(verbs)
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
-            summaries = {name: _summary(name, _load(place)) for name, place in places.items()}
+            summaries = {name: _summary(name, verbs) for name in verbs}
             listed = Group(name=self.name, commands=summaries, params=self.params)
             listed.help, listed.rich_markup_mode = self.help, self.rich_markup_mode
             listed.format_help(ctx, formatter)
@@ -69,13 +70,15 @@ def lazy_group(places: Mapping[str, str], no_figures: set[str]) -> type[TyperGro
 class _Verbs(Mapping[str, Any]):
     """Verbs by name, each built when it is asked for."""
 
-    def __init__(self, places: Mapping[str, str], no_figures: set[str]) -> None:
-        self._places, self._no_figures = places, no_figures
+    def __init__(self, verbs: Registry[Any], no_figures: set[str]) -> None:
+        self._verbs, self._no_figures = verbs, no_figures
         self._built: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            verb = _load(self._places[name])
+            if name not in self._verbs:
+                raise KeyError(name)
+            verb = self._verbs.load(name)
             if isinstance(verb, typer.Typer):
                 self._built[name] = _group(name, verb, self._no_figures)
             else:
@@ -84,22 +87,19 @@ class _Verbs(Mapping[str, Any]):
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._verbs)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._verbs)
 
 
-def _load(place: str) -> Callable[..., None] | typer.Typer:
-    """A verb's function or a group of verbs."""
-    module, _, attribute = place.partition(":")
-    found: Callable[..., None] | typer.Typer = getattr(import_module(f"ironbird.cli.{module}"), attribute)
-    return found
-
-
-def _summary(name: str, verb: Callable[..., None] | typer.Typer) -> Any:
-    """A verb without its options, for a list of verbs."""
-    text = solve_typer_info_help(TyperInfo(verb)) if isinstance(verb, typer.Typer) else reflowed(verb.__doc__)
+def _summary(name: str, verbs: Registry[Any]) -> Any:
+    """A verb without its options, for a list of verbs; one of a package that cannot be loaded says so."""
+    try:
+        verb = verbs.load(name)
+        text = solve_typer_info_help(TyperInfo(verb)) if isinstance(verb, typer.Typer) else reflowed(verb.__doc__)
+    except IronbirdError as error:
+        text = str(error)
     return TyperCommand(name, help=text, rich_markup_mode=MARKUP)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ironbird import __version__
 from ironbird.cli.lazy import lazy_group
 from ironbird.cli.output import Output, naming_extras
+from ironbird.files.registry import Registry
 
-# Where each verb is: a function or a group of verbs in a module of this folder
+# Where each verb is: a function or a group of verbs in a module of this folder. Breadth, and other packages, add theirs
+# by entry points of the group ironbird.commands
 PLACES = {
     "fly": "fly:fly",
     "repeat": "fly:repeat",
@@ -32,7 +34,6 @@ PLACES = {
     "margins": "tuning:margins",
     "autotune": "tuning:autotune",
     "fleet": "vehicles:fleet_table",
-    "mixer": "vehicles:mixer",
     "export": "export:export_model",
     "systems": "fly:systems",
     "serve": "serve:serve",
@@ -40,21 +41,16 @@ PLACES = {
     "app-do": "app:app_do",
     "sitl": "autopilots:sitl",
     "hil": "hardware:hil",
-    "rflysim": "rflysim:rflysim",
     "route": "route:route",
-    "provant": "firmware:provant",
     "compare-autopilots": "autopilots:compare_autopilots",
     "autopilot": "autopilots:autopilot",
     "doctor": "proofs:doctor",
     "bench": "proofs:bench",
     "verify-determinism": "proofs:verify_determinism",
     "compare-estimators": "proofs:compare_estimators",
-    "dataset": "dataset:dataset",
-    "hdl": "hdl:hdl",
     "credibility": "credibility:credibility",
     "identify": "identification:identify",
     "excite": "identification:excite",
-    "reliability": "reliability:reliability",
     # groups of verbs
     "vehicle": "vehicles:vehicle_app",
     "faults": "faults:faults_app",
@@ -62,14 +58,15 @@ PLACES = {
     "campaign": "campaign:campaign_app",
     "scenario": "scenario:scenario_app",
     "worlds": "worlds:worlds_app",
-    "design": "design:design_app",
     "measure": "identification:measure_app",
     "import": "imports:import_app",
     "log": "logs:log_app",
     "chips": "chips:chips_app",
-    "firmware": "firmware:firmware_app",
     "sticks": "sticks:sticks_app",
 }
+VERBS: Registry[Any] = Registry(
+    "commands", {name: f"ironbird.cli.{place}" for name, place in PLACES.items()}, object, what="command"
+)
 # Verbs that print no figures: they serve, stream, or write a file whose name they print
 NO_FIGURES = {
     "app", "app-do", "autopilot", "serve", "route", "rflysim", "tune", "show", "chips serve", "case schema",
@@ -77,7 +74,7 @@ NO_FIGURES = {
     "campaign report", "campaign evidence", "sticks calibrate", "sticks record", "sticks show", "worlds draw",
 }  # fmt: skip
 app = typer.Typer(
-    cls=lazy_group(PLACES, NO_FIGURES),
+    cls=lazy_group(VERBS, NO_FIGURES),
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Test control systems of unmanned vehicles: validated models, fault injection, bit-exact verdicts.",

@@ -15,7 +15,6 @@ EXPORTERS: Registry[Exporter] = Registry(
         "library": "ironbird.export.library.exporter:LIBRARY",
         "fmu2": "ironbird.export.fmu.exporter:FMU2",
         "fmu3": "ironbird.export.fmu.exporter:FMU3",
-        "rflysim": "ironbird.export.rflysim.exporter:RFLYSIM",
         "cortex-m": "ironbird.export.cortex_m.exporter:CORTEX_M",
         "realtime": "ironbird.export.realtime.exporter:REALTIME",
     },

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.protocols.geodesy import to_geodetic, to_local
-from ironbird.protocols.rflysim.structs import COMMAND, MODEL_IN, SETUP, Packet, decode, encode
 from ironbird.rflysim.faults import FaultDesk, entries_of
 from ironbird.rflysim.mavlink import CopterSimMavlink, say_truth
 from ironbird.rflysim.messages import NOT_HIT, Shown
@@ -26,6 +25,7 @@ from ironbird.rflysim.modes import MODES, mode_named, mode_numbered
 from ironbird.rflysim.options import RflySimOptions
 from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES, Ports, Wires
 from ironbird.rflysim.setpoints import Setpoints
+from ironbird.rflysim.structs import COMMAND, MODEL_IN, SETUP, Packet, decode, encode
 from ironbird.rflysim.vehicle import Commandable
 from ironbird.vehicles import places as at
 

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from ironbird.protocols.mavlink import dialect, numbers
-from ironbird.protocols.rflysim.structs import COMMAND, decode
 from ironbird.rflysim.messages import Shown
 from ironbird.rflysim.ports import LOOPBACK, Ports, peer_of
+from ironbird.rflysim.structs import COMMAND, decode
 from ironbird.rig.commander.commander import Commander
 from ironbird.systems.commanded.mavlink import parameters
 from ironbird.systems.commanded.mavlink.connections import Channel, Sender, UdpEndpoint

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.protocols.geodesy import Place, to_geodetic
-from ironbird.protocols.rflysim.structs import encode
+from ironbird.rflysim.structs import encode
 from ironbird.rflysim.vehicle import Commandable
 from ironbird.rig.commander.gauges import Status
 from ironbird.rig.commander.stand import Motion

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ironbird.protocols.geodesy import Place, to_local
-from ironbird.protocols.rflysim.structs import Packet
+from ironbird.rflysim.structs import Packet
 from ironbird.rflysim.vehicle import Commandable
 from ironbird.rig.commander.target import Target
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner, Result
 
 from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, grouped, lanes_that_fit
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.dataset import write_dataset
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.runner import run_campaign
 from ironbird.campaign.scenario_case import scenario_faults
@@ -22,6 +21,7 @@ from ironbird.campaign.search import boundary, falsify, shrink
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite
 from ironbird.cli.main import app
+from ironbird.dataset.files import write_dataset
 from ironbird.errors import CaseError, StoreError
 from ironbird.report.evidence import write_evidence
 

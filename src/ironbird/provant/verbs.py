@@ -168,7 +168,7 @@ def provant(
     Example: ironbird provant --wall 20
     """
     from ironbird.provant.bench import run_bench, wall_periods
-    from ironbird.report.bench_page import write_bench_page
+    from ironbird.provant.page import write_bench_page
 
     with errors():
         options = {"numbers": numbers, "clocks_per_instruction": clocks}

@@ -23,8 +23,8 @@ def dataset(
 ) -> None:
     """Write labelled flights with faults: Parquet by split, a card, and a simple expert diagnosis as baseline."""
     from ironbird.campaign.batch import draw_over_cases
-    from ironbird.campaign.dataset import healthy_flights, write_dataset
     from ironbird.campaign.suite import load_suite
+    from ironbird.dataset.files import healthy_flights, write_dataset
     from ironbird.errors import UnknownNameError
 
     with errors():

@@ -20,10 +20,10 @@ from ironbird.boards.chips.catalog import chip_class, make_chip
 from ironbird.boards.chips.chip import FRAME_8N1, RegisterChip
 from ironbird.boards.chips.parts.ms5611 import Ms5611
 from ironbird.boards.chips.pins import CS, MISO, MOSI, SCK, Line
-from ironbird.boards.hdl.cores import MICROSECOND_NS
-from ironbird.boards.hdl.tools import DROP, FEED, PUSH, Simulation
 from ironbird.boards.native_chips import NativeChip, NativeI2cPins, NativeSpiPins, copy_line, native_line
 from ironbird.errors import LinkError
+from ironbird.hdl.cores import MICROSECOND_NS
+from ironbird.hdl.tools import DROP, FEED, PUSH, Simulation
 
 STEPS_NS = (1000, 20_000, 130_000, 540_000, 2_500_000)
 SLOT_CLOCKS = {"spi": 5, "i2c": 8, "uart": 8}  # 10 MHz of SCK at 100 MHz, a bit of I2C in 24 clocks

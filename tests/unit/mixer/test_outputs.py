@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ironbird.errors import MixerError
-from ironbird.vehicles.mixed_outputs import MixedOutputs
+from ironbird.mixer.outputs import MixedOutputs
 from ironbird.vehicles.mixer import parse_mixer
 
 MAIN = parse_mixer("R: 4x 10000 10000 10000 0\n")

@@ -11,7 +11,7 @@ import pytest
 from ironbird import fly
 from ironbird.errors import LinkError, MixerError
 from ironbird.flight.flight import Flight
-from ironbird.systems.mixer.kind import geometry_of
+from ironbird.mixer.kind import geometry_of
 from ironbird.vehicles.geometry import GEOMETRIES
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec

@@ -35,10 +35,10 @@ def reliability(
 ) -> None:
     """Probability of loss in a flight with its contributors, FMEA and life; lives of parts are data."""
     from ironbird.files.whole import write_text
+    from ironbird.reliability.page import write_reliability_page
     from ironbird.reliability.sampling import flight_loss, life_losses
     from ironbird.reliability.tree import load_lives, lost_by_fault, tree_of
     from ironbird.reliability.wear import life_cases, load_wear
-    from ironbird.report.reliability_page import write_reliability_page
 
     with errors():
         lost = {}

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from ironbird.errors import LinkError, UnknownNameError
-from ironbird.protocols.rflysim.structs import BY_NAME, LAYOUTS, decode, encode
+from ironbird.rflysim.structs import BY_NAME, LAYOUTS, decode, encode
 
 # As the clients write them (`struct` with native alignment); heads and padding apart
 CLIENTS = {

@@ -29,8 +29,8 @@ def hdl(
 
     with errors():
         try:
-            from ironbird.boards.hdl.agreement import compare_core
-            from ironbird.boards.hdl.tools import board_rtlil, cores_of, place, write_verilog
+            from ironbird.hdl.agreement import compare_core
+            from ironbird.hdl.tools import board_rtlil, cores_of, place, write_verilog
         except ImportError as error:
             raise LinkError(f"{error.name} is not installed: pip install 'ironbird[hdl]'") from error
         out.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from ironbird.campaign.dataset import healthy_flights, write_dataset
 from ironbird.campaign.diagnosis import Diagnosis, family_of
 from ironbird.campaign.suite import load_suite
+from ironbird.dataset.files import healthy_flights, write_dataset
 from ironbird.errors import CaseError
 
 CASES = """schema = 1

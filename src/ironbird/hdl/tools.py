@@ -16,8 +16,8 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 
 from ironbird.boards.board import board_ids, load_board
-from ironbird.boards.hdl.cores import CORES, OUTPUTS, I2cChip, Ms5611Chip, SpiChip, make_core, ports_of
 from ironbird.errors import LinkError, UnknownNameError
+from ironbird.hdl.cores import CORES, OUTPUTS, I2cChip, Ms5611Chip, SpiChip, make_core, ports_of
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.boards.chips.parts.ms5611 import Ms5611
-from ironbird.boards.hdl.agreement import compare_core
-from ironbird.boards.hdl.cores import CORES, make_core
-from ironbird.boards.hdl.tools import FEED, PUSH, Placed, Simulation, board_rtlil, cores_of, write_verilog
 from ironbird.cli.main import app
 from ironbird.errors import LinkError, UnknownNameError
+from ironbird.hdl.agreement import compare_core
+from ironbird.hdl.cores import CORES, make_core
+from ironbird.hdl.tools import FEED, PUSH, Placed, Simulation, board_rtlil, cores_of, write_verilog
 
 MISO_SHIFT = 15  # of its setting among the faults of SPI
 SLOT = 5  # clocks of half a bit: 10 MHz at 100 MHz

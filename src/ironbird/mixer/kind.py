@@ -17,13 +17,13 @@ import numpy as np
 from pydantic import Field
 
 from ironbird.errors import LinkError, MixerError
+from ironbird.mixer.outputs import MixedOutputs
 from ironbird.rig.reference_autopilot import ReferenceAutopilot
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles import places as at
 from ironbird.vehicles.geometry import Geometry, Place
 from ironbird.vehicles.load import load_vehicle
-from ironbird.vehicles.mixed_outputs import MixedOutputs
 from ironbird.vehicles.mixer import Controls, MultirotorMixer, load_mixer
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 

@@ -163,9 +163,9 @@ def _amount(option: str, text: str) -> float:
 
 def _write(evaluation: object, found: object, out: Path, name: str) -> None:
     from ironbird.design.evaluate import Evaluation
+    from ironbird.design.page import write_design_page
     from ironbird.design.search import Found
     from ironbird.design.vehicle import write_design
-    from ironbird.report.design_page import write_design_page
 
     assert isinstance(evaluation, Evaluation)
     paths = write_design(evaluation, out, name)

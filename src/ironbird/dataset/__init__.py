@@ -1,0 +1,1 @@
+"""Labelled data sets of faulted flights, for learning to detect and diagnose faults."""

@@ -1,1 +1,0 @@
-"""A vehicle behind the functions of RflySim's model libraries."""

@@ -1,1 +1,0 @@
-"""Structures that RflySim sends over UDP."""
