@@ -14,7 +14,7 @@ from ironbird.cli.lazy import lazy_group
 from ironbird.cli.output import Output, naming_extras
 from ironbird.files.registry import Registry
 
-# Where each verb is: a function or a group of verbs in a module of this folder. Breadth, and other packages, add theirs
+# Where each verb is: a function or a group of verbs in a module of this folder. Breadth and other packages add verbs
 # by entry points of the group ironbird.commands
 PLACES = {
     "fly": "fly:fly",
