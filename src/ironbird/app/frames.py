@@ -13,7 +13,7 @@ import numpy as np
 from ironbird import rotations
 from ironbird.credibility.readers import read_record
 from ironbird.credibility.record import Record
-from ironbird.runtime.log_file import read_log
+from ironbird.runtime.parquet_log import read_log
 from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 

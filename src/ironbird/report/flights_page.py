@@ -15,7 +15,7 @@ from ironbird.files.problems import read_toml
 from ironbird.flight.derived import derived
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
-from ironbird.runtime.log_file import read_log
+from ironbird.runtime.parquet_log import read_log
 from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 

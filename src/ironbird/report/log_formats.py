@@ -9,7 +9,7 @@ from ironbird.errors import UnknownNameError
 from ironbird.report.mat import write_mat
 from ironbird.report.mcap import write_mcap
 from ironbird.report.ulog import write_ulog
-from ironbird.runtime.log_file import read_log
+from ironbird.runtime.parquet_log import read_log
 from ironbird.runtime.record import Log
 
 FORMATS: dict[str, Callable[[Log, Path], None]] = {

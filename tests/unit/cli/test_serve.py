@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from ironbird.cli.main import app
 from ironbird.flight.order import load_order
-from ironbird.runtime.log_file import read_log
+from ironbird.runtime.parquet_log import read_log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Home
 

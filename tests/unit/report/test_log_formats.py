@@ -12,7 +12,7 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.report.log_formats import FORMATS, convert_log
 from ironbird.rotations import rotate
-from ironbird.runtime.log_file import read_log
+from ironbird.runtime.parquet_log import read_log
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
