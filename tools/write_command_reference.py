@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from typer.main import get_command
 
+from ironbird.cli.exit_codes import EXIT_CODES, INTERRUPTED
 from ironbird.cli.main import app
-from ironbird.cli.output import EXIT_CODES, INTERRUPTED
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ironbird.cli.exit_codes import ENDING_CODES, EXIT_CODES, INTERRUPTED, NOBODY_READS
 from ironbird.cli.main import NO_FIGURES
-from ironbird.cli.output import ENDING_CODES, EXIT_CODES, INTERRUPTED, NOBODY_READS
 from ironbird.conditions import formula
 from ironbird.conditions.names import RUN_UNITS
 from ironbird.flight.derived import DERIVED

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ironbird.rig.system import ControlSystem, FunctionSystem, Kind, Options, Seat, Task
     from ironbird.runtime.episodes import Episodes
     from ironbird.runtime.events import ParamEvent
-    from ironbird.runtime.record import Log
+    from ironbird.runtime.log import Log
     from ironbird.runtime.state import RunState, restore, start
     from ironbird.runtime.step import advance, run
     from ironbird.runtime.tuning import Tuning
@@ -169,7 +169,7 @@ _HOMES = {  # module -> its public names
     "report.folder": "write_flight_folder",
     "runtime.episodes": "Episodes",
     "runtime.events": "ParamEvent",
-    "runtime.record": "Log",
+    "runtime.log": "Log",
     "runtime.state": "RunState restore start",
     "runtime.step": "advance run",
     "runtime.tuning": "Tuning",

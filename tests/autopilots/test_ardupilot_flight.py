@@ -33,7 +33,7 @@ from ironbird.protocols.mavlink.numbers import (
 from ironbird.protocols.plan_file import PlanItem
 from ironbird.rig.rig import attach
 from ironbird.rig.system import AutopilotEvent
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop, start
 from ironbird.systems.ardupilot.link import ArduPilot
 from ironbird.vehicles.kinds import VehicleClass

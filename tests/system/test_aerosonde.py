@@ -19,7 +19,7 @@ from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_spec, load_vehicle

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.prepare import model_of, prepare
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.step import run
 
 OFF_S, GAP_S, BOOT_S = 45.0, 0.05, 1.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.cli.output import NOBODY_READS
+from ironbird.cli.exit_codes import NOBODY_READS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ironbird.compiler.compiled import compile_model
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_spec

@@ -20,7 +20,7 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.prepare import inject
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 
 FAR = Mission.model_validate(

@@ -25,7 +25,7 @@ from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.prepare import inject, targets_in
 from ironbird.flight.witness import observe
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 
 START_S, END_S, UNTIL_S = 8.0, 9.0, 9.6

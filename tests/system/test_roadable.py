@@ -13,7 +13,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_spec, load_vehicle

@@ -11,7 +11,7 @@ import pytest
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.flight.mission import load_mission
 from ironbird.flight.words import COMPLETED
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.checks import check_vehicle

@@ -16,7 +16,7 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Weather
 from ironbird.flight.words import COMPLETED, LANDED
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_vehicle

@@ -9,7 +9,7 @@ import numpy as np
 
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.block import Block
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance, run
 from ironbird.testing import alone as by_itself

@@ -23,7 +23,8 @@ from ironbird.vehicles import templates
 from ironbird.vehicles.kinds import KINDS
 
 # template modules that are no template
-SHARED = {"surroundings", "sensors", "reference_autopilot", "rotorcraft", "wiring", "mission", "ground_water"}
+SHARED = {"surroundings", "sensors", "reference_autopilot", "rotorcraft", "wiring", "mission", "ground_water",
+          "estimator_noise"}  # fmt: skip
 
 # Blocks that need more than their defaults to run on their own.
 PARAMS: dict[str, dict[str, object]] = {

@@ -10,7 +10,8 @@ import pytest
 from built_wheel import build_wheel
 from packaging.requirements import Requirement
 
-from ironbird.cli.output import EXTRAS, WRONG, naming_extras
+from ironbird.cli.exit_codes import WRONG
+from ironbird.cli.output import EXTRAS, naming_extras
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

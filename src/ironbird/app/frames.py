@@ -13,8 +13,8 @@ import numpy as np
 from ironbird import rotations
 from ironbird.credibility.readers import read_record
 from ironbird.credibility.record import Record
+from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
-from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 ROTORS = 8

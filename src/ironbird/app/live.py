@@ -29,7 +29,7 @@ from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.errors import RunError, shortened
 from ironbird.ground.client.attended import Attended
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 
 POSES_HZ, PLOTS_HZ, STATUS_HZ = 30.0, 10.0, 5.0
 HEAD = struct.Struct("<BBHI")

@@ -37,8 +37,8 @@ from ironbird.rig.commander.stand import Stand
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.log import Log
 from ironbird.runtime.paced import PacedLoop
-from ironbird.runtime.record import Log
 from ironbird.systems.commanded.front import FrontEnd
 from ironbird.systems.commanded.kind import CommandedSystem
 

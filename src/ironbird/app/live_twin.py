@@ -15,7 +15,7 @@ from ironbird.flight.prepare import inject
 from ironbird.flight.twins import WITNESS_S
 from ironbird.flight.witness import Witness, observe
 from ironbird.rig.rig import Rig
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import apply_tuning

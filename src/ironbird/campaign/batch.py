@@ -21,12 +21,13 @@ from ironbird.campaign.scenario_case import judged_scenario
 from ironbird.campaign.scenarios import scenario_in
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.flight.duration import end_s
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, judge, load_native_code, log_paths, not_flown
-from ironbird.flight.prepare import end_s, fit, fit_key, fit_of
+from ironbird.flight.prepare import fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.scenario.run import fly_scenario
 from ironbird.vehicles.load import Stamp
 

@@ -25,7 +25,7 @@ from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import fit
 from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_spec, vehicle_ids
 from ironbird.vehicles.spec import VehicleSpec

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ironbird.cli.exit_codes import WRONG, code_of, code_of_all, code_of_ending
 from ironbird.cli.options import (
     ControlArgument,
     FaultOption,
@@ -37,18 +38,7 @@ from ironbird.cli.options import (
     sight_of,
     weather_of,
 )
-from ironbird.cli.output import (
-    ENDS,
-    WRONG,
-    code_of,
-    code_of_all,
-    code_of_ending,
-    ending_in_order,
-    errors,
-    on_signals,
-    print_table,
-    progress_bar,
-)
+from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals, print_table, progress_bar
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
 from ironbird.files.whole import write_text

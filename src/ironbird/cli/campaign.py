@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from ironbird.cli.exit_codes import INTERRUPTED, code_of
 from ironbird.cli.options import ParamOption, ParamsOption, has_params, params_of
 from ironbird.cli.output import (
-    INTERRUPTED,
     JsonOption,
-    code_of,
     ending_in_order,
     errors,
     print_json,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ironbird.cli.exit_codes import EXIT_CODES
 from ironbird.cli.options import SetOption, numbers_of, settings_of
-from ironbird.cli.output import EXIT_CODES, JsonOption, errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_table
 
 if TYPE_CHECKING:
     from ironbird.credibility.compare import Comparison

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ironbird.cli.exit_codes import code_of_all
 from ironbird.cli.options import (
     FaultOption,
     FaultsFileOption,
@@ -22,7 +23,7 @@ from ironbird.cli.options import (
     settings_of,
     weather_of,
 )
-from ironbird.cli.output import code_of_all, ending_in_order, errors, print_table, write_and_print
+from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.output import EXIT_CODES, INTERRUPTED, JsonOption, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.exit_codes import EXIT_CODES, INTERRUPTED
+from ironbird.cli.output import JsonOption, ending_in_order, errors, print_table, progress_bar
 
 scenario_app = typer.Typer(no_args_is_help=True, help="Many vehicles in one world, on one clock.")
 

@@ -24,7 +24,7 @@ from ironbird.credibility.record import UNITS, Record, Track, check_whole
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.model.signal import Number
 from ironbird.rotations import conjugate, from_euler, rotate
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at

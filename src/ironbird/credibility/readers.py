@@ -18,8 +18,8 @@ from ironbird.files.problems import read_bytes
 from ironbird.protocols.autopilot_log import open_ulog
 from ironbird.protocols.dataflash import read_dataflash
 from ironbird.rotations import euler
+from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
-from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 Raw = dict[str, tuple[np.ndarray, np.ndarray, str]]

@@ -33,7 +33,7 @@ from ironbird.flight.judge import judge
 from ironbird.flight.prepare import fit
 from ironbird.flight.systems import is_outside
 from ironbird.model.signal import Signal, entry_names
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 
 SPLITS = {"train": 0.7, "validation": 0.15, "test": 0.15}
 LICENCE = "CC-BY-4.0"

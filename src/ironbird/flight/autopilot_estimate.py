@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.errors import LinkError
+from ironbird.flight.duration import OBJECT
 from ironbird.flight.flight import Flight
-from ironbird.flight.prepare import OBJECT
 from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.model.signal import entry_names

@@ -19,7 +19,7 @@ from ironbird.conditions.names import RUN_UNITS, Derived, HasSignals, Names
 from ironbird.errors import UnknownNameError
 from ironbird.flight.words import ALIASES, COMPLETED, HARMLESS, WORDS
 from ironbird.requirements.trace import LogColumns, Trace
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 
 ALWAYS = (

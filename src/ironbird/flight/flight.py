@@ -17,12 +17,13 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.files.trust import Trust
 from ironbird.flight.derived import derived
+from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
-from ironbird.flight.prepare import OBJECT, Fitted, fit, fit_vehicle, has_link_faults
+from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
 from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironbird.flight.order import Order
 from ironbird.flight.witness import Witness
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 
 if TYPE_CHECKING:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
+from ironbird.flight.duration import end_s
 from ironbird.flight.flown import Flown
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
+from ironbird.flight.prepare import far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.twins import Twins, in_turn
 from ironbird.runtime.clock import Pace
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS, run, run_each
 

@@ -32,7 +32,7 @@ from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, a
 from ironbird.requirements.vacuity import untested
 from ironbird.runtime.lane_columns import columns_library
 from ironbird.runtime.lane_hash import hash_library
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
 

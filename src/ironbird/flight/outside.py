@@ -14,19 +14,11 @@ import numpy as np
 
 from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection, is_link
+from ironbird.flight.duration import end_s
 from ironbird.flight.far_field import FarField
 from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import (
-    Fitted,
-    end_s,
-    far_field_of,
-    give_sight,
-    has_link_faults,
-    inject,
-    prepare,
-    surroundings_of,
-)
+from ironbird.flight.prepare import Fitted, far_field_of, give_sight, has_link_faults, inject, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins, in_turn
@@ -35,8 +27,8 @@ from ironbird.rig.link_faults import FlownLinks
 from ironbird.rig.rig import Rig, attach
 from ironbird.rig.system import ControlSystem, Seat
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.log import Log
 from ironbird.runtime.paced import PacedLoop
-from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper

@@ -19,8 +19,8 @@ from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
 from ironbird.faults.spec import Change, Injection, Tap, is_link, is_sight
 from ironbird.flight.derived import names_of
+from ironbird.flight.duration import OBJECT, mission_of
 from ironbird.flight.far_field import FarField
-from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
 from ironbird.flight.systems import is_outside, kind_of, read_options
 from ironbird.flight.taps import taps_of, with_taps
@@ -41,12 +41,9 @@ if TYPE_CHECKING:
 
 STANDING_M = 0.01  # a vehicle whose gear is this near to the ground stands on it
 FAR = 100.0  # times the usual value of a parameter, or its part: it should be checked
-LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
-CRUISE_SPEED = at.NAVIGATOR.cruise_speed
 NO_LINKS = "this control system has no link whose packets faults reach; see docs/guide/route.md"
 NO_SIGHT = "no sensor of the world is ordered: name one, for example --world forest --sight ring:name=around"
 NO_TAP = "it acts on a signal, and the model of this flight has no place for it: order it before the flight begins"
-OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
 
 
 @dataclass(frozen=True)
@@ -217,30 +214,6 @@ def model_of(order: Order) -> CompiledModel:
 def names_in(model: CompiledModel) -> Names:
     """All that conditions may name on a model, kept with it."""
     return names_of(model)
-
-
-def end_s(order: Order, model: CompiledModel) -> float:
-    """When the flight ends at the latest: as ordered, else by the mission, else by the control system's own limit."""
-    if order.until_s is not None:
-        return order.until_s
-    if is_outside(order.control):
-        return LONGEST_S if order.control.startswith(OBJECT) else kind_of(order.control).longest_s
-    mission = mission_of(order)
-    if mission.duration_s is not None:
-        return mission.duration_s
-    cruise = order.settings.get(CRUISE_SPEED, mission.cruise_speed_mps)
-    if cruise is None:
-        cruise = float(model.flat.values[model.param_rows(CRUISE_SPEED)][0])
-    return mission.longest_s(float(np.asarray(cruise)))
-
-
-def mission_of(order: Order) -> Mission:
-    """The mission of an order; raises if it has none, or a plan of another program in its place."""
-    if order.script:
-        raise OrderError(f"control '{order.control}' flies no plan of another program: give a mission")
-    if order.mission is None:
-        raise OrderError(f"control '{order.control}' needs a mission: give one, for example 'hover'")
-    return order.mission
 
 
 # ---------------------------------------------------------------------- runs

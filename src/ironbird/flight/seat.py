@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ironbird.files.trust import NO_TRUST, Trust
+from ironbird.flight.duration import end_s
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, end_s
+from ironbird.flight.prepare import Fitted
 from ironbird.flight.systems import kind_of, read_options
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.system import Seat, Task

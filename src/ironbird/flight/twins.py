@@ -16,7 +16,7 @@ from ironbird.faults.spec import Injection
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.witness import Witness, observe
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at

@@ -10,7 +10,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import DISARMED
 from ironbird.faults.spec import Injection
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 
 

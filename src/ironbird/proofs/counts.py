@@ -28,7 +28,7 @@ from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of, prepare
 from ironbird.proofs.speed import LOG, VEHICLE, WIND
 from ironbird.runtime.cross_target import build_program, program_input
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run
 

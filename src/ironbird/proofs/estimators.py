@@ -24,7 +24,7 @@ from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import Clock, In, Noise, Number, Out, Param, State
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 

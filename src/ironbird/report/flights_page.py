@@ -15,8 +15,8 @@ from ironbird.files.problems import read_toml
 from ironbird.flight.derived import derived
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
+from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
-from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 INKS = tuple(f"var(--c{i})" for i in range(6))

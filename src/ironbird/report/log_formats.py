@@ -9,8 +9,8 @@ from ironbird.errors import UnknownNameError
 from ironbird.report.mat import write_mat
 from ironbird.report.mcap import write_mcap
 from ironbird.report.ulog import write_ulog
+from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
-from ironbird.runtime.record import Log
 
 FORMATS: dict[str, Callable[[Log, Path], None]] = {
     "csv": lambda log, path: log.to_csv(path),

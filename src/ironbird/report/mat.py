@@ -10,7 +10,7 @@ import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.files.whole import replacing
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 
 LONGEST = 63  # of MATLAB's names
 HEADER = b"MATLAB 5.0 MAT-file, written by Ironbird".ljust(116)  # SciPy's own has the time: files would not repeat

@@ -18,7 +18,7 @@ import numpy as np
 from ironbird.errors import RunError
 from ironbird.files.whole import replacing
 from ironbird.rotations import from_matrix, matrix
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 
 HEADER = "std_msgs/Header header\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.files.whole import replacing
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 
 MAGIC = b"ULog\x01\x12\x35"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ironbird.cli.exit_codes import code_of, code_of_all
 from ironbird.cli.options import (
     FaultOption,
     FaultsFileOption,
@@ -28,7 +29,7 @@ from ironbird.cli.options import (
     start_of,
     weather_of,
 )
-from ironbird.cli.output import ENDS, code_of, code_of_all, ending_in_order, errors, on_signals
+from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals
 from ironbird.errors import IronbirdError
 from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES
 

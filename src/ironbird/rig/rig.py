@@ -19,8 +19,8 @@ from ironbird.faults.spec import Injection
 from ironbird.model.signal import Number
 from ironbird.protocols.geodesy import to_geodetic
 from ironbird.rig.link_faults import FlownLinks
+from ironbird.runtime.log import Log
 from ironbird.runtime.paced import PacedLoop
-from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning

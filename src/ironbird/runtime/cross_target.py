@@ -15,7 +15,7 @@ from ironbird.compiler import native
 from ironbird.errors import RunError
 from ironbird.runtime.border import ticks_of, whole
 from ironbird.runtime.handed import check_plan, check_state
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import kernel_events
 

@@ -24,7 +24,7 @@ from ironbird.errors import RunError
 from ironbird.runtime.border import MOST_SEED, whole
 from ironbird.runtime.events import NEVER, ParamEvent
 from ironbird.runtime.interface import EventRecord, RunArgs
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop, start
 from ironbird.runtime.step import KernelEvents, kernel, run_args
 

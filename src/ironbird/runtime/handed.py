@@ -6,7 +6,7 @@ import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.runtime.border import FLOAT, SEED, WHOLE, whole
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import RunState
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ironbird.runtime.border import ticks_of
 from ironbird.runtime.interface import RunArgs
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import kernel, kernel_events, run_args
 

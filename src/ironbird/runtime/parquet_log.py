@@ -10,7 +10,7 @@ import numpy as np
 from ironbird.errors import RunError
 from ironbird.frames import FRAMES
 from ironbird.model.signal import Signal
-from ironbird.runtime.record import MOST_BYTES, Log, LogPlan
+from ironbird.runtime.log import MOST_BYTES, Log, LogPlan
 from ironbird.units import UNITS
 
 _ENTRY = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<index>\d{1,4})\])?")

@@ -17,8 +17,8 @@ from ironbird.runtime.border import MOST_TICKS, ticks_of, whole
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.handed import check_log, check_state
 from ironbird.runtime.interface import EventRecord, RunArgs, check_interface
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.predicate import Op, Predicate
-from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.border import ticks_of
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.paced import PacedLoop
-from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop
 from ironbird.runtime.step import kernel, kernel_events, run_args
 

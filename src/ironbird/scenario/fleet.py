@@ -34,7 +34,7 @@ from ironbird.rig.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.lanes import lanes_of, write_lanes
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RUNNING, RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper

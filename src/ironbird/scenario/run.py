@@ -27,7 +27,7 @@ from ironbird.requirements.explain import explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.requirements.vacuity import untested
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.scenario.between import pairs, plain
 from ironbird.scenario.fleet import Fleet, Hit
 from ironbird.scenario.grammar import Scenario, load_scenario

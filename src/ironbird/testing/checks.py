@@ -118,7 +118,7 @@ def _against_casadi(model: object, values: Mapping[str, Number], log: object) ->
     """Outputs of the first row against CasADi's evaluation of the same expressions."""
     from ironbird.analysis.operating_point import operating_point
     from ironbird.compiler.compiled import CompiledModel
-    from ironbird.runtime.record import Log
+    from ironbird.runtime.log import Log
 
     assert isinstance(model, CompiledModel) and isinstance(log, Log)
     if model.flat.noise.size:

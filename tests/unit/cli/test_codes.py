@@ -18,8 +18,8 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.compare import Compared
 from ironbird.campaign.store import Store
 from ironbird.cli import autopilots
+from ironbird.cli.exit_codes import INTERRUPTED, code_of, code_of_all, code_of_ending
 from ironbird.cli.main import app
-from ironbird.cli.output import INTERRUPTED, code_of, code_of_all, code_of_ending
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Requirement
 from ironbird.report.folder import write_flight_folder

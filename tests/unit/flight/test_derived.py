@@ -17,7 +17,7 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import model_of
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 
 

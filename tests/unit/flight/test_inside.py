@@ -15,7 +15,7 @@ from ironbird.flight.inside import fly_lanes
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run_each
 from ironbird.runtime.tuning import Tuning, apply_tuning

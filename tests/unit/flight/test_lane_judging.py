@@ -13,7 +13,7 @@ from ironbird.requirements.lane_margins import DEEPEST, margins_of_lanes
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, VELOCITIES, assess
 from ironbird.requirements.trace import Trace
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import Stop
 
 MODEL = model_of(make_order("quad_f450", control="truth"))

@@ -24,7 +24,7 @@ from ironbird.flight import live as live_module
 from ironbird.flight.flight import fly
 from ironbird.flight.live import LONGEST, MOST_PEERS, SOCKET, LiveControl, tune
 from ironbird.flight.order import make_order
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.tuning import Tuning
 
 HOSTILE = [

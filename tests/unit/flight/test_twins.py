@@ -29,7 +29,7 @@ from ironbird.flight.prepare import fit
 from ironbird.flight.twins import WITNESS_S
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import FunctionSystem
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run_each
 from ironbird.vehicles.templates.multicopter import MulticopterSpec

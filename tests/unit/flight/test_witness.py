@@ -10,7 +10,7 @@ import pytest
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.witness import Witness, observe
 from ironbird.model.signal import Out, Signal
-from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.log import Log, LogPlan
 
 STEP_S = 0.5
 SIGNAL, MODE = "air.wind_sum_N", "navigator.mode"  # of three numbers, and of one

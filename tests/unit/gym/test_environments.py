@@ -17,7 +17,7 @@ from ironbird.errors import RequirementError, RunError, UnknownNameError
 from ironbird.flight.prepare import events_of
 from ironbird.gym.rollout import Rollout
 from ironbird.gym.task import Goal, Seen
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at

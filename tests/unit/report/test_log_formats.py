@@ -12,8 +12,8 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.report.log_formats import FORMATS, convert_log
 from ironbird.rotations import rotate
+from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
-from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_vehicle

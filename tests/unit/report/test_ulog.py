@@ -14,7 +14,7 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Weather
 from ironbird.report.ulog import MOTORS, Topic, _unique, topic_name, write_ulog
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 
 

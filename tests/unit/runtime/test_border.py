@@ -15,8 +15,8 @@ from parts import Lag
 from ironbird import CompiledModel, Diagram, ParamEvent, advance, compile_model, restore, run, start
 from ironbird.errors import IronbirdError, ModelError, RunError
 from ironbird.runtime.border import MOST_TICKS
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.predicate import Op, Predicate
-from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.stepper import Stepper
 

@@ -13,7 +13,7 @@ from nicegui.events import GenericEventArguments
 from ironbird.app.live_flight import LiveFlight
 from ironbird.app.pages.desk import Desk, panel, selected
 from ironbird.model.signal import Signal, entry_names
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 
 _ALONG = (at.BODY.position, at.ESTIMATOR.position, at.gnss(1).position.value, at.NAVIGATOR.position_set)

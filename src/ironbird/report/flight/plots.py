@@ -15,7 +15,7 @@ import numpy as np
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
 from ironbird.report.flight.curves import MAX_POINTS, Json, break_turns, on_pieces, packed, thin
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 
 INKS = 8  # colours of curves, defined in the template as --c0 … --c7
 FLIGHT, TWIN = 0, 1  # whose values: those of the flight, or of its healthy twin

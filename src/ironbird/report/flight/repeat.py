@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ironbird.flight.duration import OBJECT
 from ironbird.flight.flight import Flight
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import LOG_S, Option, Order, Requirement
-from ironbird.flight.prepare import OBJECT
 from ironbird.model.signal import Number
 from ironbird.units import exact
 

@@ -21,9 +21,9 @@ from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
-from ironbird.vehicles.estimator_noise import filter_noise, shares_speed_errors
 from ironbird.vehicles.estimators import estimator_class
 from ironbird.vehicles.spec import Home
+from ironbird.vehicles.templates.estimator_noise import filter_noise, shares_speed_errors
 from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, BATTERY_SAMPLE_S, Suite, add_sensors
 from ironbird.vehicles.templates.wiring import connect_ports
 

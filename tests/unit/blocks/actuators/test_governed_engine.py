@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.actuators.governed_engine import GovernedEngine
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block

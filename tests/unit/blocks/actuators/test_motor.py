@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ironbird.blocks.actuators.servo import Servo
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

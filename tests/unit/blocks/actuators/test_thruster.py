@@ -9,7 +9,7 @@ import pytest
 
 from ironbird.blocks.actuators.thruster import ForceActuator, Thruster
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.bodies.differential_rover import DifferentialRover
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

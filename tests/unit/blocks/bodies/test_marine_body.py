@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.bodies.marine_body import MarineBody
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone, outputs_at

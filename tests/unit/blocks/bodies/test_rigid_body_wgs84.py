@@ -18,7 +18,7 @@ from ironbird.blocks.environment.gravity import GravityWgs84
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.constants import WGS84_GM_M3PS2, WGS84_ROTATION_RADPS, WGS84_SEMI_MAJOR_M
 from ironbird.model.diagram import Diagram
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.symbolic.earth import J2

@@ -14,7 +14,7 @@ from ironbird.analysis.operating_point import operating_point
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.controllers.car_control import CarControl, RoverControl
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

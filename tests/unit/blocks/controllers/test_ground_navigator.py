@@ -11,7 +11,7 @@ import numpy as np
 from ironbird.blocks.controllers.ground_navigator import GroundNavigator
 from ironbird.blocks.controllers.mission_table import DISARMED, FLY, HOLD, MISSION
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.testing.alone import alone

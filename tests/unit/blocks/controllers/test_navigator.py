@@ -24,7 +24,7 @@ from ironbird.blocks.controllers.mission_table import (
 )
 from ironbird.blocks.controllers.navigator import BLIND, BY_VELOCITY, PRESS, Navigator
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.testing.alone import alone

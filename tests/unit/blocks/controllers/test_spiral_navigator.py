@@ -11,7 +11,7 @@ import pytest
 from ironbird.blocks.controllers.mission_table import FLY, HOLD, LAND, MISSION, SPIRAL
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.testing.alone import alone

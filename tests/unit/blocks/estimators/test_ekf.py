@@ -24,7 +24,7 @@ from ironbird.proofs.estimators import (
     comparison_model,
 )
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block

@@ -13,7 +13,7 @@ from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram
 from ironbird.proofs.estimators import IMU_S, KnownFlight, SimpleImu
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block

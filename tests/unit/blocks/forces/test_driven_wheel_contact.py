@@ -14,7 +14,7 @@ from ironbird.blocks.forces.driven_wheel_contact import DrivenWheelContact
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.checks import check_block

@@ -18,7 +18,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import Clock, In, Out, Param
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone, outputs_at

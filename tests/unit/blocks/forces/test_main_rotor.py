@@ -15,7 +15,7 @@ from ironbird.analysis.operating_point import OperatingPoint
 from ironbird.analysis.trim import trim
 from ironbird.blocks.forces.main_rotor import MainRotor
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block

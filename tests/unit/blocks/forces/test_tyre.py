@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ironbird.blocks.forces.tyre import Tyre
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone

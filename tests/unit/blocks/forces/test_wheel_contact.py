@@ -16,7 +16,7 @@ from ironbird.blocks.forces.wheel_contact import WheelContact
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 

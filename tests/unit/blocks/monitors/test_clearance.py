@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.monitors.clearance import Clearance
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.symbolic import shapes

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
 from ironbird.testing.alone import alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ironbird.blocks.power.crash_damage import CrashDamage
-from ironbird.runtime.record import LogPlan
+from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance
 from ironbird.testing.alone import alone

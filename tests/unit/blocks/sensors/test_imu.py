@@ -19,7 +19,7 @@ from ironbird.blocks.sensors.imu import Imu
 from ironbird.blocks.sensors.products import IMUS, imu_params
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.checks import check_block

@@ -21,7 +21,7 @@ from ironbird.flight.order import make_order, parse_order
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.commander.commander import Commander
 from ironbird.rig.commander.target import Target
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.systems.commanded import front
 from ironbird.systems.commanded.front import ProgramFront, lasting, until
 from ironbird.systems.commanded.kind import CommandedOptions, CommandedSystem

@@ -13,7 +13,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import UnknownNameError
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
+from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.spec import Environment, Home

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ironbird.blocks.sensors import products as catalogue
-from ironbird.vehicles import estimator_noise as trust
+from ironbird.vehicles.templates import estimator_noise as trust
 from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Products, Suite
 
 FIELD_N = (2.1e-5, 1.5e-6, 4.3e-5)

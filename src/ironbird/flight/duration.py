@@ -1,0 +1,40 @@
+"""How long a flight lasts at most: as ordered, as its mission takes, or as its control system limits it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.errors import OrderError
+from ironbird.flight.mission import Mission
+from ironbird.flight.order import Order
+from ironbird.flight.systems import is_outside, kind_of
+from ironbird.vehicles import places as at
+
+LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
+CRUISE_SPEED = at.NAVIGATOR.cruise_speed
+OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
+
+
+def end_s(order: Order, model: CompiledModel) -> float:
+    """When the flight ends at the latest: as ordered, else by the mission, else by the control system's own limit."""
+    if order.until_s is not None:
+        return order.until_s
+    if is_outside(order.control):
+        return LONGEST_S if order.control.startswith(OBJECT) else kind_of(order.control).longest_s
+    mission = mission_of(order)
+    if mission.duration_s is not None:
+        return mission.duration_s
+    cruise = order.settings.get(CRUISE_SPEED, mission.cruise_speed_mps)
+    if cruise is None:
+        cruise = float(model.flat.values[model.param_rows(CRUISE_SPEED)][0])
+    return mission.longest_s(float(np.asarray(cruise)))
+
+
+def mission_of(order: Order) -> Mission:
+    """The mission of an order; raises if it has none, or a plan of another program in its place."""
+    if order.script:
+        raise OrderError(f"control '{order.control}' flies no plan of another program: give a mission")
+    if order.mission is None:
+        raise OrderError(f"control '{order.control}' needs a mission: give one, for example 'hover'")
+    return order.mission
