@@ -67,8 +67,9 @@ def fly(vehicle: str, *, spins: bool, rotor: int, seeds: Sequence[int]) -> list[
         names = ("body.p_NB_N", "body.v_NB_N", "body.w_NB_B", "contact.load")
         model = fit(orders[0]).model
         flown = fly_lanes(orders, model, also=names, threads=1)
+        verdicts = judge(flown, model)  # while the vehicle's file is there
     found, log = [], flown[0].log
-    for lane, judged in enumerate(judge(flown, model)):
+    for lane, judged in enumerate(verdicts):
         time_s = log.time(lane)
         place, velocity, rates, load = (log.lane(name, lane) for name in names)
         touched = np.flatnonzero((load.ravel() > 0) & (time_s > LOST_S))

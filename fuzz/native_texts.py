@@ -13,6 +13,7 @@ from ironbird.boards.firmware.device import load_device
 from ironbird.boards.native_chips import chips_text
 from ironbird.protocols.mavlink import codec
 from ironbird.protocols.mavlink.dialect import crc_extras
+from ironbird.provant import image
 from ironbird.systems.ardupilot import link as ardupilot
 from ironbird.systems.hardware import board
 
@@ -61,7 +62,7 @@ def _cable() -> list[str]:
 
 
 def _firmware() -> list[str]:
-    folder = Path(machine.__file__).parent / "provant/source/middleware"
+    folder = image.SOURCE / "middleware"
     return ["".join((folder / name).read_text().replace('#include "frame.h"', "") for name in ("frame.h", "frame.c"))]
 
 

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST((result == ANSWERED) == (wire.answers > 0 && wire.answer_us >= ASKED_US));
     MUST(wire.kept >= 0 && wire.kept < 280 && wire.tapped <= 256);
     int64_t frames_seen = 0, answers = 0, at = 0, tally[2] = {0, 0};
-    uint8_t last[CONTROLS_SIZE] = {0};
+    uint8_t last[HIL_ACTUATOR_CONTROLS_SIZE] = {0};
     for (;;) { /* one look at what was handed over */
         int32_t row[5];
         int64_t used = 0;
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (row[2] == HIL_ACTUATOR_CONTROLS) {
                 answers++;
                 memset(last, 0, sizeof last);
-                memcpy(last, data + at + row[0], (size_t)(row[1] < CONTROLS_SIZE ? row[1] : CONTROLS_SIZE));
+                memcpy(last, data + at + row[0], (size_t)(row[1] < HIL_ACTUATOR_CONTROLS_SIZE ? row[1] : HIL_ACTUATOR_CONTROLS_SIZE));
             }
         }
         at += used;

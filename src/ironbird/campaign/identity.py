@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.scenario_case import orders_of
@@ -19,7 +20,7 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside
 from ironbird.vehicles.blocks import code_of_blocks
-from ironbird.vehicles.load import CATALOG, load_spec, read_layers, vehicle_path
+from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict
@@ -57,9 +58,17 @@ def vehicle_files(vehicle: str) -> dict[str, str]:
         name = f"catalogue/{source.path.name}" if source.path.parent == CATALOG else str(source.path)
         text = json.dumps(source.data, sort_keys=True, default=str)
         found[name] = hashlib.sha256(text.encode()).hexdigest()
-    spec = load_spec(vehicle)
-    named = [getattr(getattr(spec, "sensors", None), "estimator", "")]
-    return found | code_of_blocks([*named, *(table.block for table in (spec.replace | spec.add).values())])
+    return found | code_of_blocks(_named_blocks(read_layers(vehicle_path(vehicle)).data))
+
+
+def _named_blocks(data: Mapping[str, Any]) -> list[str]:
+    """Blocks that a vehicle file names, whether it is valid or not: the estimator, what it replaces and adds."""
+    tables = [data.get(key) for key in ("replace", "add")]
+    parts = [part for table in tables if isinstance(table, dict) for part in table.values()]
+    sensors = data.get("sensors")
+    named = [sensors.get("estimator")] if isinstance(sensors, dict) else []
+    named += [part.get("block") for part in parts if isinstance(part, dict)]
+    return [name for name in named if isinstance(name, str)]
 
 
 def _code(files: Mapping[str, str]) -> dict[str, str]:

@@ -153,11 +153,11 @@ def sitl(
     """
     from ironbird.autopilots.kind import AutopilotKind
     from ironbird.flight.pose import start_settings
-    from ironbird.flight.systems import OUTSIDE, kind_of
+    from ironbird.flight.systems import loadable_kinds
     from ironbird.transport.router.beside import routed
 
     with errors():
-        known = [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
+        known = [kind.name for kind in loadable_kinds() if isinstance(kind, AutopilotKind)]
         if autopilot not in known:
             raise UnknownNameError("autopilot", autopilot, known)
         place, yaw = home_and_yaw(home)

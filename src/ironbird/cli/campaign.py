@@ -125,9 +125,9 @@ def run(
 
 def _autopilots() -> list[str]:
     from ironbird.autopilots.kind import AutopilotKind
-    from ironbird.flight.systems import OUTSIDE, kind_of
+    from ironbird.flight.systems import loadable_kinds
 
-    return [name for name in OUTSIDE if isinstance(kind_of(name), AutopilotKind)]
+    return [kind.name for kind in loadable_kinds() if isinstance(kind, AutopilotKind)]
 
 
 def under_autopilots(flights: Sequence[FlightCase]) -> bool:

@@ -8,15 +8,16 @@ A case file only names a control system; it never says where its code is.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ironbird.errors import OrderError, UnknownNameError
+from ironbird.errors import IronbirdError, OrderError, UnknownNameError
 from ironbird.files.registry import Registry
 
 if TYPE_CHECKING:
@@ -67,6 +68,13 @@ def kind_of(control: str) -> Kind:
     if control not in OUTSIDE:
         raise UnknownNameError("control system", control, system_names())
     return OUTSIDE.load(control)
+
+
+def loadable_kinds() -> Iterator[Kind]:
+    """Kinds of control systems outside; one of another package that cannot be loaded is left out."""
+    for name in OUTSIDE:
+        with contextlib.suppress(IronbirdError):
+            yield kind_of(name)
 
 
 def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:

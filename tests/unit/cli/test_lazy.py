@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ironbird.cli.main import PLACES, app
+from ironbird.cli.main import VERBS, app
 
 HEAVY = ("numpy", "casadi", "pydantic", "pyarrow", "pandas", "urllib.request")
 LOADED = f"""
@@ -36,9 +36,9 @@ def test_help_loads_nothing_heavy(words: list[str], all_verbs: bool) -> None:
 
 def test_every_verb_of_the_table_is_there_and_named_in_help() -> None:
     found = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert list(found) == list(PLACES) and all(found[name].name == name and found[name].help for name in PLACES)
+    assert list(found) == list(VERBS) and all(found[name].name == name and found[name].help for name in VERBS)
     said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert all(f"│ {name} " in said for name in PLACES)
+    assert all(f"│ {name} " in said for name in VERBS)
 
 
 def test_options_that_were_not_given_keep_their_defaults() -> None:
