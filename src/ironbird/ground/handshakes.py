@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import math
-import struct
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ironbird.errors import LinkError
+from ironbird.ground.dialects import Arm, AutopilotDialect, Procedure, SetMode
 from ironbird.ground.station import Station
-from ironbird.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
+from ironbird.ground.texts import MISSION_RESULTS, RESULTS
 from ironbird.ground.wires import Wire
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import PlanItem
@@ -53,7 +53,7 @@ class Handshakes(Station):
 
     def __init__(
         self,
-        autopilot: Autopilot,
+        autopilot: AutopilotDialect,
         *,
         kind: VehicleClass,
         wire: Wire,
@@ -131,7 +131,7 @@ class Handshakes(Station):
             lambda: name in self._values,
         )
         coded, kind = self._values.pop(name)
-        return (param_value(coded, kind) if self.autopilot == "px4" else coded), kind
+        return self.dialect.decoded(coded, kind), kind
 
     def _set_param(self, name: str, wanted: float | None) -> Script:
         found, kind = yield from self._read_param(name)
@@ -147,15 +147,13 @@ class Handshakes(Station):
         step = self._begin(f"parameter {name}", 30, 10)
         target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
         target["param_id"] = name.encode()
-        coded = param_bits(value, kind) if self.autopilot == "px4" else float(value)
+        coded = self.dialect.encoded(value, kind)
         while True:
             yield from self._repeat(
                 lambda: self._say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
                 lambda: name in self._values,
             )
-            stored, kind_now = self._values.pop(name)
-            if self.autopilot == "px4":
-                stored = param_value(stored, kind_now)
+            stored = self.dialect.decoded(*self._values.pop(name))
             if math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
                 return
             step.note = f"it is {stored:g}, not {value:g}"
@@ -202,17 +200,10 @@ class Handshakes(Station):
                 raise self._failed(step, "was refused")
 
     def _items(self) -> list[PlanItem]:
-        if self.autopilot == "px4":
-            return self.plan
-        latitude, longitude, height = self.home or (0.0, 0.0, 0.0)  # ArduPilot keeps home in place 0
-        home = PlanItem(numbers.NAV_WAYPOINT, numbers.FRAME_GLOBAL, (0.0, 0.0, 0.0, 0.0), latitude, longitude, height)
-        return [home, *self.plan]
+        return self.dialect.mission_items(self.plan, self.home)
 
     def _send_item(self, number: int, item: PlanItem, kind: int) -> None:
-        params: tuple[float, ...] = item.params
-        if self.autopilot == "ardupilot":
-            params = tuple(0.0 if math.isnan(value) else value for value in params)
-        first, second, third, fourth = params
+        first, second, third, fourth = self.dialect.item_params(item.params)
         self._say(
             dialect.MISSION_ITEM_INT,
             target_system=self._system,
@@ -234,19 +225,7 @@ class Handshakes(Station):
 
     def _set_mode(self, name: str) -> Script:
         name = name.upper()
-        if self.autopilot == "px4":
-            if name in numbers.PX4_AUTO_MODES:
-                main, sub = numbers.PX4_AUTO_MAIN, numbers.PX4_AUTO_MODES[name]
-            elif name in numbers.PX4_MAIN_MODES:
-                main, sub = numbers.PX4_MAIN_MODES[name], 0
-            else:
-                known = [*numbers.PX4_MAIN_MODES, *numbers.PX4_AUTO_MODES]
-                raise LinkError(f"PX4 has no mode '{name}'; it has {', '.join(known)}")
-        else:
-            modes = {mode: number for number, mode in ardupilot_modes(self.kind).items()}
-            if name not in modes:
-                raise LinkError(f"ArduPilot's {self.kind} has no mode '{name}'; it has {', '.join(modes)}")
-            main, sub = modes[name], 0
+        main, sub = self.dialect.mode_numbers(self.kind, name)
         yield from self._ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
         yield from self._see_mode(name)
 
@@ -261,39 +240,27 @@ class Handshakes(Station):
         order = (numbers.COMPONENT_ARM_DISARM, 1)
         yield from self._insist("arming", order[0], lambda: self._command(*order), wall_s=120, sim_s=60)
         yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
-        if self.autopilot == "ardupilot" and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
+        if self.dialect.rotor_on is not None and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
             self._rotor_at_speed = False
-            yield from self._ask(
-                "rotor switched on", numbers.DO_AUX_FUNCTION, numbers.MOTOR_INTERLOCK, numbers.SWITCH_HIGH
-            )
+            yield from self._carry_out((self.dialect.rotor_on,))
             yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
 
+    def _carry_out(self, procedure: Procedure) -> Script:
+        """What the autopilot wants for something, step by step."""
+        for step in procedure:
+            if isinstance(step, SetMode):
+                yield from self._set_mode(step.name)
+            elif isinstance(step, Arm):
+                yield from self._arm()
+            else:
+                yield from self._ask(step.name, step.command, *step.params)
+
     def _start_mission(self) -> Script:
-        if self.autopilot == "px4":
-            yield from self._set_mode("MISSION")
-            yield from self._arm()
-        elif self.kind in ("plane", "vtol"):
-            yield from self._set_mode("AUTO")
-            yield from self._arm()
-        else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
-            yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
-            yield from self._arm()
-            yield from self._ask("start of the mission", numbers.MISSION_START)  # from item to item is refused
+        yield from self._carry_out(self.dialect.start_mission(self.kind))
 
     def _take_off(self, height_m: float) -> Script:
         home_m = self.home[2] if self.home is not None else 0.0
-        if self.autopilot == "px4":  # its height is above the sea, and it waits for the motors
-            yield from self._ask(
-                "take-off", numbers.NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, home_m + height_m
-            )
-            yield from self._arm()
-        elif self.kind == "plane":
-            yield from self._set_mode("TAKEOFF")
-            yield from self._arm()
-        else:
-            yield from self._set_mode("GUIDED")
-            yield from self._arm()
-            yield from self._ask("take-off", numbers.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, height_m)
+        yield from self._carry_out(self.dialect.take_off(self.kind, height_m, home_m))
 
     def _check_deadlines(self) -> None:
         wall = self._wall_s()
@@ -314,22 +281,7 @@ class Handshakes(Station):
 
     def _failed(self, step: Step, why: str) -> LinkError:
         return LinkError(
-            f"{self.autopilot} at {self._now_s:.2f} s, step '{step.name}': {why}"
+            f"{self.dialect.name} at {self._now_s:.2f} s, step '{step.name}': {why}"
             + (f"; {step.note}" if step.note else "")
             + f"; last heartbeat: {self.last_heartbeat or 'none'}; last text: {self.last_text or 'none'}"
         )
-
-
-def param_bits(value: float, kind: int) -> float:
-    """PX4 sends whole numbers as the bits of a float [PX4]."""
-    form = numbers.PARAM_FORMS.get(kind, "<f")
-    number = value if form == "<f" else round(value)
-    try:
-        return float(struct.unpack("<f", struct.pack(form, number))[0])
-    except struct.error:
-        raise LinkError(f"the value {value:g} does not fit a parameter of MAVLink type {kind}") from None
-
-
-def param_value(coded: float, kind: int) -> float:
-    """What such bits mean."""
-    return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])

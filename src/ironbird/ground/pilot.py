@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.handshakes import Handshakes, Script
 from ironbird.ground.relay import Relay
 from ironbird.ground.sight import TOLD, message_of
-from ironbird.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
+from ironbird.ground.texts import IN_AIR, LANDING, ON_GROUND, UNDEFINED
 from ironbird.ground.traffic import adsb_vehicle
 from ironbird.ground.wires import Disturbed, Port, Wire
 from ironbird.host.process import AutopilotProcess
@@ -29,14 +30,6 @@ SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
 GONE_S = 1.0  # after which an autopilot that was restarted is gone
-FIX_3D = 3
-EKF_NEEDED = (
-    numbers.ESTIMATOR_ATTITUDE
-    | numbers.ESTIMATOR_VELOCITY_HORIZ
-    | numbers.ESTIMATOR_VELOCITY_VERT
-    | numbers.ESTIMATOR_POS_HORIZ_ABS
-    | numbers.ESTIMATOR_POS_VERT_ABS
-)
 RATES_HZ = {  # asked for after the first heartbeat, in simulation time
     dialect.SYS_STATUS: 2.0,
     dialect.GPS_RAW_INT: 2.0,
@@ -45,7 +38,6 @@ RATES_HZ = {  # asked for after the first heartbeat, in simulation time
     dialect.EXTENDED_SYS_STATE: 5.0,
     dialect.MISSION_CURRENT: 2.0,
 }
-ESTIMATOR = {"px4": dialect.ESTIMATOR_STATUS, "ardupilot": dialect.EKF_STATUS_REPORT}
 ESTIMATOR_HZ = 5.0
 ENDS = (numbers.NAV_LAND, numbers.NAV_RETURN_TO_LAUNCH, numbers.NAV_VTOL_LAND)
 
@@ -75,7 +67,7 @@ class Pilot(Handshakes):
 
     def __init__(
         self,
-        autopilot: Autopilot,
+        autopilot: str,
         *,
         kind: VehicleClass = "copter",
         port: int = 0,
@@ -111,7 +103,7 @@ class Pilot(Handshakes):
         if wire is None:
             peer = (host, peer_port) if peer_port is not None and not passive else None
             wire = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
-        super().__init__(autopilot, kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
+        super().__init__(DIALECTS.load(autopilot), kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
         self._script = self._watch(flights) if passive else self._fly()
 
     def __enter__(self) -> Pilot:
@@ -152,7 +144,7 @@ class Pilot(Handshakes):
         for sensor, sample in feed.take() if feed is not None else ():
             if isinstance(sensor, TOLD):
                 number = self._sights.setdefault(sensor.name, len(self._sights))
-                message, fields = message_of(sensor, sample, number, self.autopilot)
+                message, fields = message_of(sensor, sample, number, flow=self.dialect.optical_flow)
                 self._packer.add(message, *fields)
                 self.wire.send(self._packer.take())
 
@@ -168,7 +160,7 @@ class Pilot(Handshakes):
     # ------------------------------------------------------------------------------------------ the flight
 
     def _fly(self) -> Script:
-        rates_hz = RATES_HZ | {ESTIMATOR[self.autopilot]: ESTIMATOR_HZ}
+        rates_hz = RATES_HZ | {self.dialect.estimator: ESTIMATOR_HZ}
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
         self._ask_for(rates_hz)
         for name, value in self.params.items():
@@ -235,13 +227,7 @@ class Pilot(Handshakes):
         self._note("finished", down)
 
     def _is_ready(self) -> bool:
-        healthy = bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
-        if self.autopilot == "px4":
-            return healthy and (self.home is not None or self.kind == "sub")
-        if self.kind == "sub" and not self.plan:  # depth and heading are enough without a place to go to
-            return healthy
-        sure = self.ekf_flags & EKF_NEEDED == EKF_NEEDED and not self.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
-        return healthy and sure and self.gps_fix >= FIX_3D and self.home is not None
+        return self.dialect.is_ready(self, by_plan=bool(self.plan))
 
     def _until_down(self) -> Script:
         self._step = None
@@ -264,13 +250,9 @@ class Pilot(Handshakes):
             yield
 
     def _stands_unaware(self) -> bool:
-        """Whether ArduPilot stands on the ground and does not detect it.
-
-        Its land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
-        position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.
-        """
-        ours = self.autopilot == "ardupilot" and self.kind == "copter" and not self._passive
-        if not ours or self.landed != LANDING or abs(self.sink_mps) > STILL_MPS:
+        """Whether it stands on the ground and does not detect it."""
+        may = self.dialect.settling_mode(self.kind) and not self._passive
+        if not may or self.landed != LANDING or abs(self.sink_mps) > STILL_MPS:
             self._sank_s = self._now_s
         unaware = self._now_s - self._sank_s > STANDS_S
         if unaware:
@@ -278,8 +260,8 @@ class Pilot(Handshakes):
         return unaware
 
     def _settle(self) -> Script:
-        """Sticks decide the lean in ALT_HOLD, and no remote control means level and down: the detector works again."""
-        yield from self._set_mode("ALT_HOLD")
+        """Have it detect the ground in another mode."""
+        yield from self._set_mode(self.dialect.settling_mode(self.kind))
         begin_s = self._now_s
         while self.landed != ON_GROUND and self._now_s - begin_s < STANDS_S:
             yield
@@ -292,12 +274,8 @@ class Pilot(Handshakes):
             yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
         elif what == "settle":
             yield from self._settle()
-        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "plane":
-            yield from self._set_mode("RTL")
-        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "vtol":
-            yield from self._set_mode("QLAND")
         else:
-            yield from self._set_mode(MODES[self.autopilot].get(what, what))
+            yield from self._set_mode(self.dialect.modes(self.kind).get(what, what))
 
     def _take_reached(self, said: Any) -> None:
         super()._take_reached(said)

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ironbird.ground.texts import LANDED, Autopilot, estimator_changes, mode_name
+from ironbird.ground.dialects import AutopilotDialect
+from ironbird.ground.texts import LANDED
 from ironbird.ground.wires import Source, Wire
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.codec import Packer, Parser
@@ -32,13 +33,13 @@ class Station:
 
     def __init__(
         self,
-        autopilot: Autopilot,
+        autopilot: AutopilotDialect,
         *,
         kind: VehicleClass,
         wire: Wire,
         passive: bool,
     ) -> None:
-        self.autopilot: Autopilot = autopilot
+        self.dialect = autopilot
         self.kind = kind
         self.autopilot_events: list[AutopilotEvent] = []
         self.mode = ""
@@ -94,6 +95,11 @@ class Station:
         self._heard_from: Source | None = None  # the autopilot
         self._passive = passive
         self.wire = wire
+
+    @property
+    def healthy(self) -> bool:
+        """Whether its checks before arming pass."""
+        return bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
 
     def close(self) -> None:
         """Let go of the wire. May be called twice."""
@@ -166,7 +172,7 @@ class Station:
         self._vehicle_type = said.type
         self._heard_s, self._heard_wall = self._now_s, self._wall_s()
         armed = bool(said.base_mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
-        mode = mode_name(self.autopilot, self.kind, said.base_mode, said.custom_mode)
+        mode = self.dialect.mode_name(self.kind, said.base_mode, said.custom_mode)
         self.last_heartbeat = f"{mode}, {'armed' if armed else 'disarmed'}, status {said.system_status}"
         if armed != self.armed:
             self.armed = armed
@@ -194,7 +200,7 @@ class Station:
         self.home = (said.latitude * 1e-7, said.longitude * 1e-7, said.altitude * 1e-3)
 
     def _take_estimator(self, said: Any) -> None:
-        changes = estimator_changes(self.autopilot, self.ekf_flags, said.flags)
+        changes = self.dialect.estimator_changes(self.ekf_flags, said.flags)
         self.ekf_flags = said.flags
         if changes:
             self._note("estimator", changes)
@@ -241,7 +247,8 @@ class Station:
                 self._texts[said.id] = text
                 return
         self.last_text = text
-        self._rotor_at_speed = self._rotor_at_speed or text.startswith("Runup Complete")
+        ready = self.dialect.rotor_text
+        self._rotor_at_speed = self._rotor_at_speed or (ready is not None and text.startswith(ready))
         self._note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {said.severity})")
 
     def _wall_s(self) -> float:

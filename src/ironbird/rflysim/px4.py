@@ -20,7 +20,8 @@ from ironbird.autopilots.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
 from ironbird.errors import LinkError
 from ironbird.ground.client.listener import Listener
 from ironbird.ground.client.setpoints import SetPoint, leaning, moving, turning
-from ironbird.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND
+from ironbird.ground.dialects import PX4
+from ironbird.ground.texts import IN_AIR, LANDING, ON_GROUND
 from ironbird.ground.wires import Port, Source
 from ironbird.protocols.geodesy import to_geodetic
 from ironbird.protocols.mavlink import dialect, numbers
@@ -44,7 +45,7 @@ OF_PX4 = "rfly_px4"
 MOST_ARRAYS = 16
 ARRAY = 58  # numbers of DEBUG_FLOAT_ARRAY
 LANDED = {ON_GROUND: "on_ground", IN_AIR: "in_air", LANDING: "landing", "taking off": "taking_off"}
-WORDS = {name: word for word, name in MODES["px4"].items()}  # of modes
+WORDS = {name: word for word, name in PX4.words.items()}  # of modes
 # PX4 is flown without a remote control and a ground station, as RflySim's programs expect it
 PARAMS = {"NAV_RCL_ACT": 0, "NAV_DLL_ACT": 0, "COM_RCL_EXCEPT": 4}
 
@@ -155,7 +156,7 @@ class Px4Commander(Stand):
             battery_voltage_V=told.battery_voltage_V, battery_current_A=told.battery_current_A,
             position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=told.airspeed_mps,
             throttle=0.0 if math.isnan(told.throttle) else told.throttle, gnss_fix=told.fix,
-            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(MODES["px4"]),
+            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(PX4.words),
         )  # fmt: skip
 
     def actuators(self) -> dict[str, float]:
@@ -194,10 +195,10 @@ class Px4Commander(Stand):
 
     def set_mode(self, mode: str) -> str | None:
         """Until PX4's heartbeat reports it."""
-        name = MODES["px4"].get(mode)
+        name = PX4.words.get(mode)
         if name is None:
-            return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(MODES['px4'])}"
-        main, sub = numbers.PX4_MAIN_MODES.get(name, numbers.PX4_AUTO_MAIN), numbers.PX4_AUTO_MODES.get(name, 0)
+            return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(PX4.words)}"
+        main, sub = PX4.mode_numbers("copter", name)
         return self._ask(
             mode,
             self.ears.mode == name,
@@ -262,7 +263,8 @@ class Px4Commander(Stand):
     def set_loiter_radius(self, radius_m: float) -> str | None:
         """Of circles."""
         self.ears.say(
-            dialect.PARAM_SET, param_id=b"NAV_LOITER_RAD", param_value=radius_m, param_type=9, **self.ears.target
+            dialect.PARAM_SET, param_id=PX4.radius_param.encode(), param_value=radius_m, param_type=9,
+            **self.ears.target,
         )  # fmt: skip
         return None
 

@@ -152,7 +152,7 @@ def free_port() -> int:
 
 def pair(autopilot: str, *, deaf: int = 0, **options: Any) -> Iterator[tuple[Pilot, Played]]:
     port = free_port()
-    with Pilot(autopilot, port=port, **options) as pilot:  # type: ignore[arg-type]
+    with Pilot(autopilot, port=port, **options) as pilot:
         played = Played(common if autopilot == "px4" else ardupilotmega, port, deaf=deaf)
         try:
             yield pilot, played

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import common
 
+from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.station import Station
 from ironbird.ground.wires import Port
 
@@ -35,7 +36,7 @@ class Voice:
 def heard() -> Iterator[Any]:
     """A station, and a way to make voices that it hears."""
     port = Port(0)
-    station = Station("px4", kind="copter", wire=port, passive=True)
+    station = Station(DIALECTS.load("px4"), kind="copter", wire=port, passive=True)
     voices: list[Voice] = []
 
     def voice(system: int = 1, component: int = 1) -> Voice:

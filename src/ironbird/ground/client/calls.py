@@ -11,7 +11,7 @@ from ironbird.errors import LinkError
 from ironbird.ground.client.core import Call, Core
 from ironbird.ground.client.setpoints import Frame, SetPoint, leaning, moving, moving_globally, sticks, turning
 from ironbird.ground.client.telemetry import Telemetry
-from ironbird.ground.handshakes import Script, param_value
+from ironbird.ground.handshakes import Script
 from ironbird.ground.texts import ON_GROUND
 from ironbird.ground.wires import Wire
 from ironbird.protocols.geodesy import to_geodetic, to_local
@@ -25,7 +25,6 @@ SPEEDS = {
     "air": numbers.SPEED_TYPE_AIRSPEED, "ground": numbers.SPEED_TYPE_GROUNDSPEED,
     "climb": numbers.SPEED_TYPE_CLIMB_SPEED, "descent": numbers.SPEED_TYPE_DESCENT_SPEED,
 }  # fmt: skip
-RADIUS_PARAMS = {"px4": "NAV_LOITER_RAD", "ardupilot": "WP_LOITER_RAD"}
 Mission = str | Path | Sequence[PlanItem] | Sequence[LocalItem]
 
 
@@ -67,8 +66,9 @@ class Calls(Core):
         ArduPilot's copters, rovers and boats are put into GUIDED first: there they arm without a remote control.
         """
         self.allow(within_s)
-        if self.autopilot == "ardupilot" and self.kind in ("copter", "rover", "boat") and not self.armed:
-            yield from self.change_mode("offboard")
+        mode = self.dialect.arming_mode(self.kind)
+        if mode and not self.armed:
+            yield from self.change_mode(mode)
         yield from self._arm()
 
     def disarm(self, force: bool = False, within_s: float = 30.0) -> Script:
@@ -104,16 +104,17 @@ class Calls(Core):
         self.allow(within_s)
         _need(0.0 < height < 1e5, f"a take-off to {height!r} m")
         _need(self.kind not in TOUCHES, f"a {self.kind} does not take off")
-        if self.autopilot == "px4":
+        if self.dialect.take_off_needs_home:
             yield from self.wait("a home position", lambda: self.home is not None)
-        elif self.kind == "plane":
-            yield from self._set_param("TKOFF_ALT", height)
+        if param := self.dialect.height_param(self.kind):
+            yield from self._set_param(param, height)
         self.streams.pop("set-point", None)
-        if self.armed and self.autopilot == "ardupilot" and self.kind != "plane":
-            yield from self.change_mode("offboard")
+        mode = self.dialect.climbing_mode(self.kind)
+        if mode and self.armed:
+            yield from self.change_mode(mode)
         yield from self._take_off(height)
         yield from self.wait(f"a height of {height:g} m", lambda: self.telemetry.height_m >= 0.9 * height)
-        if self.kind == "plane" and self.autopilot == "px4":  # a place that is given earlier is lost
+        if self.dialect.take_off_is_a_mode(self.kind):
             yield from self.wait("the end of the take-off", lambda: self.telemetry.mode != "take-off")
 
     def land(self, north: float | None = None, east: float | None = None, within_s: float = 120.0) -> Script:
@@ -292,7 +293,7 @@ class Calls(Core):
     def loiter_radius(self, radius: float, within_s: float = 30.0) -> Script:
         """Change the radius of a wing's circles, a parameter; waits until it is stored."""
         self.allow(within_s)
-        yield from self._set_param(RADIUS_PARAMS[self.autopilot], radius)
+        yield from self._set_param(self.dialect.radius_param, radius)
 
     def set_home(
         self, latitude_deg: float | None = None, longitude_deg: float = 0.0, height: float = 0.0, within_s: float = 30.0
@@ -351,7 +352,7 @@ class Calls(Core):
             yield from self._repeat(ask, came)
         self._say(dialect.MISSION_ACK, **self._target)
         items = [self._mission_items[number] for number in range(self._mission_count)]
-        return items[1:] if self.autopilot == "ardupilot" else items  # its place 0 is home
+        return self.dialect.plan_of(items)
 
     def start_mission(self, item: int = 0, within_s: float = 60.0) -> Script:
         """Arm if need be and start the mission; waits for both modes. Ends the stream of set-points."""
@@ -479,8 +480,8 @@ class Calls(Core):
     def _reposition(self, place: tuple[float, float, float]) -> Script:
         yield from self.wait("a home position", lambda: self.home is not None)
         assert self.home is not None
-        if self.autopilot == "ardupilot":
-            yield from self.change_mode("offboard")
+        if mode := self.dialect.reposition_mode:
+            yield from self.change_mode(mode)
         latitude, longitude, _ = to_geodetic(Home(*self.home), place)
         height = self.home[2] - place[2]  # above the sea
         options = (-1.0, 1.0, 0.0, math.nan)  # as fast as it likes; change the mode
@@ -521,7 +522,7 @@ class Calls(Core):
 
     def _take_param(self, said: Any) -> None:
         super()._take_param(said)
-        value = param_value(said.param_value, said.param_type) if self.autopilot == "px4" else said.param_value
+        value = self.dialect.decoded(said.param_value, said.param_type)
         name = said.param_id.partition(b"\0")[0].decode(errors="replace")
         if not math.isfinite(value):
             return

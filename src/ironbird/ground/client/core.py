@@ -207,7 +207,7 @@ class Core(Listener):
 
     def _failed(self, step: Step, why: str) -> LinkError:
         within_s = self._now.within_s if self._now is not None else math.nan
-        who = f"{self.autopilot} (system {self._system})" if self._system else "no vehicle"
+        who = f"{self.dialect.name} (system {self._system})" if self._system else "no vehicle"
         heard = f"{self._wall_s() - self._last_wall:.1f} s ago {self._last}" if self._last else "none"
         others = f"; received, but not from the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
         if why.startswith("not done"):

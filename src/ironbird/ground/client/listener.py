@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from ironbird.ground.client.telemetry import Telemetry, Truth
+from ironbird.ground.dialects import PX4, dialects_by_number
 from ironbird.ground.handshakes import Handshakes
-from ironbird.ground.texts import modes_by_word
 from ironbird.ground.wires import Wire
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.rig.system import AutopilotEvent
@@ -19,7 +19,6 @@ from ironbird.vehicles.kinds import VehicleClass
 ASK_STREAMS_S = 2.0  # what was asked for and does not come is asked for again
 ASK_STREAMS = 5  # times
 MOST_NOTES = 200
-AUTOPILOTS = {numbers.MAV_AUTOPILOT_PX4: "px4", numbers.MAV_AUTOPILOT_ARDUPILOTMEGA: "ardupilot"}
 KINDS: dict[int, VehicleClass] = {
     numbers.MAV_TYPE_FIXED_WING: "plane",
     numbers.MAV_TYPE_QUADROTOR: "copter",
@@ -59,9 +58,10 @@ class Listener(Handshakes):
     """What is known of one vehicle; `listen` takes what came."""
 
     def __init__(self, wire: Wire, *, system: int = 0) -> None:
-        super().__init__("px4", kind="copter", wire=wire, passive=False, plan=(), patience=1.0)
+        super().__init__(PX4, kind="copter", wire=wire, passive=False, plan=(), patience=1.0)
         self.telemetry = Telemetry()
         self._wanted = system
+        self._known = dialects_by_number()
         self._others: set[str] = set()  # senders that are not the vehicle
         self._last = ""  # message
         self._last_wall = 0.0
@@ -89,29 +89,30 @@ class Listener(Handshakes):
     @property
     def modes(self) -> dict[str, str]:
         """The autopilot's names of modes by Ironbird's names."""
-        return modes_by_word(self.autopilot, self.kind)
+        return self.dialect.modes(self.kind)
 
     # ------------------------------------------------------------------------------------------ what came
 
     def _take_heartbeat(self, said: Any, system: int, component: int) -> bool:
         if component != numbers.MAV_COMP_ID_AUTOPILOT1 or said.autopilot == numbers.MAV_AUTOPILOT_INVALID:
             return False
-        strange = self._wanted not in (0, system) or said.autopilot not in AUTOPILOTS
+        strange = self._wanted not in (0, system) or said.autopilot not in self._known
         if strange or self._system not in (0, system):
             if len(self._others) < 8:
-                known = AUTOPILOTS.get(said.autopilot, f"autopilot {said.autopilot}, which is not known here")
-                self._others.add(f"system {system} ({known})")
+                known = self._known.get(said.autopilot)
+                name = known.name if known else f"autopilot {said.autopilot}, which is not known here"
+                self._others.add(f"system {system} ({name})")
             if strange:
                 return False
         if not self._system:
-            self.autopilot = "ardupilot" if AUTOPILOTS[said.autopilot] == "ardupilot" else "px4"
+            self.dialect = self._known[said.autopilot]
             self.kind = KINDS.get(said.type, "copter")
             self._words = {name: word for word, name in reversed(self.modes.items())}
         if not super()._take_heartbeat(said, system, component):
             return False
         self._say_heard(dialect.HEARTBEAT.name)
         mode = self._words.get(self.mode, self.mode.lower())
-        self._know(autopilot=self.autopilot, kind=self.kind, system=system, mode=mode, armed=self.armed)
+        self._know(autopilot=self.dialect.name, kind=self.kind, system=system, mode=mode, armed=self.armed)
         return True
 
     def _know(self, **changes: Any) -> None:
@@ -165,7 +166,7 @@ class Listener(Handshakes):
 
     def _take_status(self, said: Any) -> None:
         super()._take_status(said)
-        known: dict[str, Any] = {"ready": bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)}
+        known: dict[str, Any] = {"ready": self.healthy}
         if said.voltage_battery != 0xFFFF:
             known["battery_voltage_V"] = said.voltage_battery * 1e-3
         if said.current_battery >= 0:

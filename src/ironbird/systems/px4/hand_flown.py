@@ -13,7 +13,7 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.ground.handshakes import Script
-from ironbird.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
+from ironbird.ground.pilot import ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.plan_file import LocalItem
@@ -71,7 +71,7 @@ class HandPilot(Pilot):
     def _fly(self) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
         looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
-        self._ask_for(RATES_HZ | looked_at | {ESTIMATOR["px4"]: ESTIMATOR_HZ})
+        self._ask_for(RATES_HZ | looked_at | {self.dialect.estimator: ESTIMATOR_HZ})
         yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
         self._note("ready", f"ready after {self._now_s:.1f} s")
