@@ -16,9 +16,10 @@ from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.handshakes import Handshakes, Script
 from ironbird.ground.relay import Relay
 from ironbird.ground.sight import TOLD, message_of
+from ironbird.ground.station import Station
 from ironbird.ground.texts import IN_AIR, LANDING, ON_GROUND, UNDEFINED
 from ironbird.ground.traffic import adsb_vehicle
-from ironbird.ground.wires import Disturbed, Port, Wire
+from ironbird.ground.wires import Port, Wire
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import TOUCHES, PlanItem
@@ -50,7 +51,7 @@ class Clock(Protocol):
         """Simulation time."""
 
 
-class Pilot(Handshakes):
+class Pilot:
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
     It waits for the autopilot, sets `params` (None: to what it has as soon as that is not 0, so that it is stored), has
@@ -89,6 +90,9 @@ class Pilot(Handshakes):
         relay: Relay | None = None,
         wire: Wire | None = None,
     ) -> None:
+        self.plan = list(plan)
+        self.passive = passive
+        self.finished = False
         self.takeoff_m = takeoff_m
         self.restart = restart
         self.accept_calibration = accept_calibration
@@ -103,7 +107,10 @@ class Pilot(Handshakes):
         if wire is None:
             peer = (host, peer_port) if peer_port is not None and not passive else None
             wire = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
-        super().__init__(DIALECTS.load(autopilot), kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
+        self.station = Station(wire, DIALECTS.load(autopilot), kind=kind, passive=passive)
+        self.hands = Handshakes(self.station, patience=patience)
+        self.autopilot_events = self.station.autopilot_events
+        self.station.listen(dialect.MISSION_ITEM_REACHED, self._take_reached)
         self._script = self._watch(flights) if passive else self._fly()
 
     def __enter__(self) -> Pilot:
@@ -114,7 +121,7 @@ class Pilot(Handshakes):
 
     def close(self) -> None:
         """Let go of the ports. May be called twice."""
-        super().close()
+        self.station.close()
         if self.relay is not None:
             self.relay.close()
 
@@ -124,18 +131,17 @@ class Pilot(Handshakes):
 
     def poll(self, rig: Clock) -> None:
         """Read what came, say what is due, go on with the script."""
-        self._now_s = rig.time_s
-        links = getattr(rig, "links", None)
-        if links is not None and not isinstance(self.wire, Disturbed) and links.take("telemetry"):
-            self.wire = Disturbed(self.wire, links.way("ground"), links.way("vehicle"))
-        self._receive()
+        self.station.now_s = rig.time_s
+        self.station.disturb(getattr(rig, "links", None))
+        self.station.receive()
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
-        self._beat()
-        if self._health and not self._passive:  # sent earlier, ArduPilot never began the requested streams
+        self.station.beat()
+        if self.station.health and not self.passive:  # sent earlier, ArduPilot never began the requested streams
             self._tell_sight(getattr(rig, "sight", None))
             self._tell_traffic(rig)
-        self._check_deadlines()
+        if not self.finished:
+            self.hands.check_deadlines()
         with contextlib.suppress(StopIteration):
             next(self._script)
 
@@ -144,9 +150,8 @@ class Pilot(Handshakes):
         for sensor, sample in feed.take() if feed is not None else ():
             if isinstance(sensor, TOLD):
                 number = self._sights.setdefault(sensor.name, len(self._sights))
-                message, fields = message_of(sensor, sample, number, flow=self.dialect.optical_flow)
-                self._packer.add(message, *fields)
-                self.wire.send(self._packer.take())
+                message, fields = message_of(sensor, sample, number, flow=self.station.dialect.optical_flow)
+                self.station.send(message, fields)
 
     def _tell_traffic(self, rig: Clock) -> None:
         """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
@@ -154,96 +159,101 @@ class Pilot(Handshakes):
         while reports:
             report = reports.popleft()
             message, fields = adsb_vehicle(report, rig.geodetic(report.position_N), rig.time_s)  # type: ignore[attr-defined]
-            self._packer.add(message, *fields)
-            self.wire.send(self._packer.take())
+            self.station.send(message, fields)
 
     # ------------------------------------------------------------------------------------------ the flight
 
     def _fly(self) -> Script:
-        rates_hz = RATES_HZ | {self.dialect.estimator: ESTIMATOR_HZ}
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        self._ask_for(rates_hz)
+        rates_hz = RATES_HZ | {self.station.dialect.estimator: ESTIMATOR_HZ}
+        yield from self.hands.wait("heartbeat", lambda: self.station.system > 0, wall_s=90, sim_s=90)
+        self.station.ask_for(rates_hz)
         for name, value in self.params.items():
-            yield from self._set_param(name, value)
+            yield from self.hands.set_param(name, value)
         if self.restart:
             yield from self._start_again()
-            self._ask_for(rates_hz)
+            self.station.ask_for(rates_hz)
         if self.accept_calibration:
             yield from self._accept_calibration()
-        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self._note("ready", f"ready after {self._now_s:.1f} s")
+        self.station.note("ready", f"ready after {self.station.now_s:.1f} s")
         if self.fence:
-            yield from self._hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
+            yield from self.hands.hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
         if self.rally:
-            yield from self._hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
+            yield from self.hands.hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
         if self.plan:
-            yield from self._upload()
-        yield from self._wait("the time to arm", lambda: self._now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
+            yield from self.hands.upload(self.plan)
+        yield from self.hands.wait(
+            "the time to arm", lambda: self.station.now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9
+        )
         if self.plan:
-            yield from self._start_mission()
-        elif self.kind in TOUCHES:
-            yield from self._arm()
+            yield from self.hands.start_mission()
+        elif self.station.kind in TOUCHES:
+            yield from self.hands.arm()
         else:
-            yield from self._take_off(self.takeoff_m)
-        self.flying = True
+            yield from self.hands.take_off(self.takeoff_m)
+        self.station.flying = True
         yield from self._until_down()
         self.finished = True
-        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+        self.station.note("finished", "landed and disarmed" if self.station.kind not in TOUCHES else "disarmed")
 
     def _start_again(self) -> Script:
         """Parameters that count from the start on are in use after it."""
-        yield from self._ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
-        begin_s = self._now_s
-        while self._now_s - begin_s < GONE_S:
+        yield from self.hands.ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
+        begin_s = self.station.now_s
+        while self.station.now_s - begin_s < GONE_S:
             yield
-        self._system = 0
-        yield from self._wait("heartbeat after the restart", lambda: self._system > 0, wall_s=90, sim_s=90)
+        self.station.system = 0
+        yield from self.hands.wait("heartbeat after the restart", lambda: self.station.system > 0, wall_s=90, sim_s=90)
 
     def _accept_calibration(self) -> Script:
         """Have ArduPilot accept the given offsets as those of its sensors, once it has found them."""
         attitude = numbers.ESTIMATOR_ATTITUDE
-        yield from self._wait("attitude", lambda: bool(self.ekf_flags & attitude), wall_s=240, sim_s=150)
-        yield from self._ask_to_accept_calibration()
+        yield from self.hands.wait("attitude", lambda: bool(self.station.ekf_flags & attitude), wall_s=240, sim_s=150)
+        yield from self.hands.ask_to_accept_calibration()
 
     def _watch(self, flights: int) -> Script:
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        self._step = None
-        down = "landed and disarmed" if self.kind not in TOUCHES else "disarmed"
+        yield from self.hands.wait("heartbeat", lambda: self.station.system > 0, wall_s=90, sim_s=90)
+        self.hands.step = None
+        down = "landed and disarmed" if self.station.kind not in TOUCHES else "disarmed"
         for number in itertools.count(1):
-            while not self.flying:
-                off = self.kind in TOUCHES or self.landed == IN_AIR or self.height_m > OFF_THE_GROUND_M
-                self.flying = self.armed and off
+            while not self.station.flying:
+                off = (
+                    self.station.kind in TOUCHES
+                    or self.station.landed == IN_AIR
+                    or self.station.height_m > OFF_THE_GROUND_M
+                )
+                self.station.flying = self.station.armed and off
                 yield
             yield from self._until_down()
             if number == flights:
                 break
-            self.flying = False
-            self._note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
-        down_s = self._now_s
-        while self._now_s - down_s < SEEN_S:
+            self.station.flying = False
+            self.station.note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
+        down_s = self.station.now_s
+        while self.station.now_s - down_s < SEEN_S:
             yield
         self.finished = True
-        self._note("finished", down)
+        self.station.note("finished", down)
 
     def _is_ready(self) -> bool:
-        return self.dialect.is_ready(self, by_plan=bool(self.plan))
+        return self.station.dialect.is_ready(self.station, by_plan=bool(self.plan))
 
     def _until_down(self) -> Script:
-        self._step = None
+        self.hands.step = None
         ends_itself = bool(self.plan) and self.plan[-1].command in ENDS
         told_to_end = not self.plan
         while True:
             while self._orders:
                 yield from self._obey(self._orders.pop(0))
-                self._step = None
-            if self.mission_done and not ends_itself and not told_to_end and self.armed:
+                self.hands.step = None
+            if self.station.mission_done and not ends_itself and not told_to_end and self.station.armed:
                 told_to_end = True
-                self._orders.append("disarm" if self.kind in TOUCHES else "land")
-            if not self.armed and self.landed in ("", UNDEFINED, ON_GROUND):
+                self._orders.append("disarm" if self.station.kind in TOUCHES else "land")
+            if not self.station.armed and self.station.landed in ("", UNDEFINED, ON_GROUND):
                 return
             if self._stands_unaware():
-                self._note(
+                self.station.note(
                     "pilot", f"landing, but has not sunk for {STANDS_S:g} s: sticks to the middle, throttle down"
                 )
                 self._orders += ["settle", "land"]
@@ -251,33 +261,33 @@ class Pilot(Handshakes):
 
     def _stands_unaware(self) -> bool:
         """Whether it stands on the ground and does not detect it."""
-        may = self.dialect.settling_mode(self.kind) and not self._passive
-        if not may or self.landed != LANDING or abs(self.sink_mps) > STILL_MPS:
-            self._sank_s = self._now_s
-        unaware = self._now_s - self._sank_s > STANDS_S
+        may = self.station.dialect.settling_mode(self.station.kind) and not self.passive
+        if not may or self.station.landed != LANDING or abs(self.station.sink_mps) > STILL_MPS:
+            self._sank_s = self.station.now_s
+        unaware = self.station.now_s - self._sank_s > STANDS_S
         if unaware:
-            self._sank_s = self._now_s
+            self._sank_s = self.station.now_s
         return unaware
 
     def _settle(self) -> Script:
         """Have it detect the ground in another mode."""
-        yield from self._set_mode(self.dialect.settling_mode(self.kind))
-        begin_s = self._now_s
-        while self.landed != ON_GROUND and self._now_s - begin_s < STANDS_S:
+        yield from self.hands.set_mode(self.station.dialect.settling_mode(self.station.kind))
+        begin_s = self.station.now_s
+        while self.station.landed != ON_GROUND and self.station.now_s - begin_s < STANDS_S:
             yield
 
     def _obey(self, what: str) -> Script:
         if what == "takeoff":
-            yield from self._take_off(self.takeoff_m)
+            yield from self.hands.take_off(self.takeoff_m)
         elif what == "disarm":
-            yield from self._ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
-            yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
+            yield from self.hands.ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
+            yield from self.hands.wait("disarmed", lambda: not self.station.armed, wall_s=30, sim_s=20)
         elif what == "settle":
             yield from self._settle()
         else:
-            yield from self._set_mode(self.dialect.modes(self.kind).get(what, what))
+            yield from self.hands.set_mode(self.station.modes.get(what, what))
 
     def _take_reached(self, said: Any) -> None:
-        super()._take_reached(said)
-        if said.seq >= len(self._items()) - 1:
-            self.mission_done = True
+        station = self.station
+        if said.seq >= len(station.dialect.mission_items(self.plan, station.home)) - 1:
+            self.station.mission_done = True

@@ -58,34 +58,36 @@ class StickPilot(Pilot):
         self.sticks = (0.0, 0.0, 0.0, 0.0)  # north, east, down, yaw: -1 to 1
         self._sticks_s = -math.inf
         super().__init__("px4", kind="sub", port=port, peer_port=peer_port, process=process)
-        self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
-        self._listen(dialect.ATTITUDE, self._take_heading)
+        self.station.listen(dialect.LOCAL_POSITION_NED, self._take_place)
+        self.station.listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
         """As any pilot, and keep the sticks alive."""
         super().poll(rig)
-        if self._system and not self.finished and self._now_s - self._sticks_s >= STICKS_S:
-            self._sticks_s = self._now_s
+        if self.station.system and not self.finished and self.station.now_s - self._sticks_s >= STICKS_S:
+            self._sticks_s = self.station.now_s
             north, east, down, yaw = (round(1000 * value) for value in self.sticks)
-            self._say(dialect.MANUAL_CONTROL, target=self._system, x=north, y=east, z=500 - down // 2, r=yaw)
+            self.station.say(
+                dialect.MANUAL_CONTROL, target=self.station.system, x=north, y=east, z=500 - down // 2, r=yaw
+            )
 
     def _fly(self) -> Script:
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        yield from self.hands.wait("heartbeat", lambda: self.station.system > 0, wall_s=90, sim_s=90)
         looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
-        self._ask_for(RATES_HZ | looked_at | {self.dialect.estimator: ESTIMATOR_HZ})
-        yield from self._wait("a position", lambda: self.place is not None, wall_s=240, sim_s=120)
-        yield from self._set_mode("POSCTL")
-        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        self.station.ask_for(RATES_HZ | looked_at | {self.station.dialect.estimator: ESTIMATOR_HZ})
+        yield from self.hands.wait("a position", lambda: self.place is not None, wall_s=240, sim_s=120)
+        yield from self.hands.set_mode("POSCTL")
+        yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self._note("ready", f"ready after {self._now_s:.1f} s")
-        yield from self._arm()
-        self.flying = True
+        self.station.note("ready", f"ready after {self.station.now_s:.1f} s")
+        yield from self.hands.arm()
+        self.station.flying = True
         for number, item in enumerate(self._waypoints):
             yield from self._go(number, item)
-        self.mission_done = True
+        self.station.mission_done = True
         yield from self._obey("disarm")
         self.finished = True
-        self._note("finished", "disarmed")
+        self.station.note("finished", "disarmed")
 
     def _go(self, number: int, item: PlanItem) -> Script:
         """To a waypoint, and stay there."""
@@ -96,21 +98,21 @@ class StickPilot(Pilot):
         if math.isnan(yaw):
             yaw = self.heading
         leg_s = 4 * (math.dist(target, self.place) / self.full_mps + math.pi / self.full_radps) + LEG_S + hold_s
-        self._note("item", f"item {number}")
-        self._begin(f"item {number}", wall_s=max(2 * leg_s, 120.0), sim_s=leg_s)
+        self.station.note("item", f"item {number}")
+        self.hands.begin(f"item {number}", wall_s=max(2 * leg_s, 120.0), sim_s=leg_s)
         since_s = math.inf
         while True:
             off = [t - p for t, p in zip(target, self.place, strict=True)]
             turn = math.remainder(yaw - self.heading, 2 * math.pi)
             self.sticks = self._towards(off, turn)
             there = math.hypot(*off) < ARRIVED_M and abs(turn) < ARRIVED_RAD
-            since_s = min(since_s, self._now_s) if there else math.inf
-            if there and self._now_s - since_s >= hold_s:
+            since_s = min(since_s, self.station.now_s) if there else math.inf
+            if there and self.station.now_s - since_s >= hold_s:
                 break
             yield
         self.sticks = (0.0, 0.0, 0.0, 0.0)
-        self.reached = number
-        self._note("item", f"item {number} reached")
+        self.station.reached = number
+        self.station.note("item", f"item {number} reached")
 
     def _towards(self, off: Sequence[float], turn: float) -> tuple[float, float, float, float]:
         """Sticks in proportion to what is left, at most at their ends and in its direction."""
