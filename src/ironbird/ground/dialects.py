@@ -62,7 +62,7 @@ Procedure = tuple[SetMode | Arm | Ask, ...]
 
 
 class Reports(Protocol):
-    """What an autopilot has said of itself, as far as its readiness goes."""
+    """What is known of an autopilot, as far as its readiness goes."""
 
     kind: VehicleClass
     home: Place | None

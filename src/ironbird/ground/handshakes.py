@@ -66,10 +66,11 @@ class Handshakes:
 
     def repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
         """Say something until there is an answer; ends with the answer, or with the step's deadline."""
+        station = self.station
         while True:
             send()
-            asked_s, asked_wall = self.station.now_s, self.station.wall_s()
-            while self.station.now_s - asked_s < ASK_S or self.station.wall_s() - asked_wall < ASK_WALL_S:
+            asked_s, asked_wall = station.now_s, station.wall_s()
+            while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
                 if heard():
                     return
@@ -94,55 +95,57 @@ class Handshakes:
         final: Sequence[int] = (numbers.MAV_RESULT_UNSUPPORTED,),
     ) -> Script:
         """Send a command until it is accepted, again after a while if it is refused for now."""
+        station = self.station
         step = self.begin(name, wall_s, sim_s)
         while True:
-            self.station.acks.pop(command, None)
-            yield from self.repeat(send, lambda: command in self.station.acks)
-            result = self.station.acks[command]
+            station.acks.pop(command, None)
+            yield from self.repeat(send, lambda: command in station.acks)
+            result = station.acks[command]
             if result in (numbers.MAV_RESULT_ACCEPTED, numbers.MAV_RESULT_IN_PROGRESS):
                 return
             step.note = f"answer: {RESULTS.get(result, str(result))}"
             if result in final:
                 raise self.failed(step, "was refused")
-            asked_s, asked_wall = self.station.now_s, self.station.wall_s()
-            while self.station.now_s - asked_s < ASK_S or self.station.wall_s() - asked_wall < ASK_WALL_S:
+            asked_s, asked_wall = station.now_s, station.wall_s()
+            while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
 
     def read_param(self, name: str) -> Generator[None, None, tuple[float, int]]:
         """Value and type of a parameter."""
+        station = self.station
         step = self.begin(f"parameter {name}", 30, 10)
         step.note = "no answer: is the name right for this version?"
-        self.station.values.pop(name, None)
-        target = self.station.target
+        station.values.pop(name, None)
+        target = station.target
         yield from self.repeat(
-            lambda: self.station.say(dialect.PARAM_REQUEST_READ, param_index=-1, param_id=name.encode(), **target),
-            lambda: name in self.station.values,
+            lambda: station.say(dialect.PARAM_REQUEST_READ, param_index=-1, param_id=name.encode(), **target),
+            lambda: name in station.values,
         )
-        coded, kind = self.station.values.pop(name)
-        return self.station.dialect.decoded(coded, kind), kind
+        coded, kind = station.values.pop(name)
+        return station.dialect.decoded(coded, kind), kind
 
     def set_param(self, name: str, wanted: float | None) -> Script:
         """Set a parameter and see that it is stored; None: to what it has, as soon as that is not 0."""
+        station = self.station
         found, kind = yield from self.read_param(name)
-        begin_s = self.station.now_s
+        begin_s = station.now_s
         while wanted is None and not found:  # an autopilot that starts has not looked for its sensors yet
-            if self.station.now_s - begin_s > FOUND_S:
+            if station.now_s - begin_s > FOUND_S:
                 raise self.failed(self.begin(f"parameter {name}", 0, 0), f"was still 0 after {FOUND_S:g} s")
-            asked_s = self.station.now_s
-            while self.station.now_s - asked_s < ASK_S:
+            asked_s = station.now_s
+            while station.now_s - asked_s < ASK_S:
                 yield
             found, kind = yield from self.read_param(name)
         value = found if wanted is None else wanted
         step = self.begin(f"parameter {name}", 30, 10)
-        target = self.station.target
-        target |= {"param_id": name.encode()}
-        coded = self.station.dialect.encoded(value, kind)
+        target = {**station.target, "param_id": name.encode()}
+        coded = station.dialect.encoded(value, kind)
         while True:
             yield from self.repeat(
-                lambda: self.station.say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
-                lambda: name in self.station.values,
+                lambda: station.say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
+                lambda: name in station.values,
             )
-            stored = self.station.dialect.decoded(*self.station.values.pop(name))
+            stored = station.dialect.decoded(*station.values.pop(name))
             if math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
                 return
             step.note = f"it is {stored:g}, not {value:g}"
@@ -154,40 +157,39 @@ class Handshakes:
 
     def hand_over(self, word: str, kind: int, items: Sequence[PlanItem]) -> Script:
         """Upload a mission, a fence or rally points; a refusal names the item that was last asked for."""
+        station = self.station
         step = self.begin(f"upload of {len(items)} {word} items", 120, 60)
         last = -1
         while True:
-            self.station.requests.clear()
-            self.station.mission_ack = None
+            station.requests.clear()
+            station.mission_ack = None
             yield from self.repeat(
-                lambda: self.station.say(
+                lambda: station.say(
                     dialect.MISSION_COUNT,
                     count=len(items),
-                    **self.station.target,
+                    **station.target,
                     mission_type=kind,
                 ),
-                lambda: bool(self.station.requests) or self.station.mission_ack is not None,
+                lambda: bool(station.requests) or station.mission_ack is not None,
             )
-            while self.station.mission_ack is None:
-                seq = self.station.requests[-1] if self.station.requests else -1
-                self.station.requests.clear()
+            while station.mission_ack is None:
+                seq = station.requests[-1] if station.requests else -1
+                station.requests.clear()
                 if 0 <= seq < len(items):
                     last = seq
 
                     def send(number: int = last) -> None:
                         self._send_item(number, items[number], kind)
 
-                    yield from self.repeat(
-                        send, lambda: bool(self.station.requests) or self.station.mission_ack is not None
-                    )
+                    yield from self.repeat(send, lambda: bool(station.requests) or station.mission_ack is not None)
                 else:
                     yield
-            if self.station.mission_ack == numbers.MAV_MISSION_ACCEPTED:
-                self.station.note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
+            if station.mission_ack == numbers.MAV_MISSION_ACCEPTED:
+                station.note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
                 return
             asked = f" at item {last} (MAV_CMD {items[last].command})" if last >= 0 else ""
-            step.note = f"answer{asked}: {MISSION_RESULTS.get(self.station.mission_ack, str(self.station.mission_ack))}"
-            if self.station.mission_ack in REFUSED:
+            step.note = f"answer{asked}: {MISSION_RESULTS.get(station.mission_ack, str(station.mission_ack))}"
+            if station.mission_ack in REFUSED:
                 raise self.failed(step, "was refused")
 
     def _send_item(self, number: int, item: PlanItem, kind: int) -> None:
@@ -223,13 +225,14 @@ class Handshakes:
 
     def arm(self) -> Script:
         """Arm, and switch the rotor of a helicopter on."""
+        station = self.station
         order = (numbers.COMPONENT_ARM_DISARM, 1)
-        yield from self.insist("arming", order[0], lambda: self.station.command(*order), wall_s=120, sim_s=60)
-        yield from self.wait("armed", lambda: self.station.armed, wall_s=30, sim_s=20)
-        if self.station.dialect.rotor_on is not None and self.station.vehicle_type == numbers.MAV_TYPE_HELICOPTER:
-            self.station.rotor_at_speed = False
-            yield from self._carry_out((self.station.dialect.rotor_on,))
-            yield from self.wait("rotor at speed", lambda: self.station.rotor_at_speed, wall_s=120, sim_s=90)
+        yield from self.insist("arming", order[0], lambda: station.command(*order), wall_s=120, sim_s=60)
+        yield from self.wait("armed", lambda: station.armed, wall_s=30, sim_s=20)
+        if station.dialect.rotor_on is not None and station.vehicle_type == numbers.MAV_TYPE_HELICOPTER:
+            station.rotor_at_speed = False
+            yield from self._carry_out((station.dialect.rotor_on,))
+            yield from self.wait("rotor at speed", lambda: station.rotor_at_speed, wall_s=120, sim_s=90)
 
     def _carry_out(self, procedure: Procedure) -> Script:
         """What the autopilot wants for something, step by step."""
@@ -247,19 +250,21 @@ class Handshakes:
 
     def take_off(self, height_m: float) -> Script:
         """Arm and take off to a height above home."""
-        home_m = self.station.home[2] if self.station.home is not None else 0.0
-        yield from self._carry_out(self.station.dialect.take_off(self.station.kind, height_m, home_m))
+        station = self.station
+        home_m = station.home[2] if station.home is not None else 0.0
+        yield from self._carry_out(station.dialect.take_off(station.kind, height_m, home_m))
 
     def check_deadlines(self) -> None:
         """`LinkError` if the step, or the autopilot's next heartbeat, takes too long."""
-        wall = self.station.wall_s()
+        station = self.station
+        wall = station.wall_s()
         step = self.step
         if step is not None:
-            wall_s, sim_s = wall - step.wall_0, self.station.now_s - step.sim_0
+            wall_s, sim_s = wall - step.wall_0, station.now_s - step.sim_0
             if wall_s > step.wall_s or sim_s > step.sim_s:
                 raise self.failed(step, f"not done after {wall_s:.1f} s of wall time, {sim_s:.1f} s of simulation time")
-        if self.station.system:
-            wall_s, sim_s = wall - self.station.heard_wall, self.station.now_s - self.station.heard_s
+        if station.system:
+            wall_s, sim_s = wall - station.heard_wall, station.now_s - station.heard_s
             if wall_s > LOST_WALL_S * self.patience and sim_s > LOST_S:
                 name = step.name if step is not None else "flight"
                 raise self.failed(

@@ -131,13 +131,14 @@ class Pilot:
 
     def poll(self, rig: Clock) -> None:
         """Read what came, say what is due, go on with the script."""
-        self.station.now_s = rig.time_s
-        self.station.disturb(getattr(rig, "links", None))
-        self.station.receive()
+        station = self.station
+        station.now_s = rig.time_s
+        station.disturb(getattr(rig, "links", None))
+        station.receive()
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
-        self.station.beat()
-        if self.station.health and not self.passive:  # sent earlier, ArduPilot never began the requested streams
+        station.beat()
+        if station.health and not self.passive:  # sent earlier, ArduPilot never began the requested streams
             self._tell_sight(getattr(rig, "sight", None))
             self._tell_traffic(rig)
         if not self.finished:
@@ -164,38 +165,37 @@ class Pilot:
     # ------------------------------------------------------------------------------------------ the flight
 
     def _fly(self) -> Script:
-        rates_hz = RATES_HZ | {self.station.dialect.estimator: ESTIMATOR_HZ}
-        yield from self.hands.wait("heartbeat", lambda: self.station.system > 0, wall_s=90, sim_s=90)
-        self.station.ask_for(rates_hz)
+        station = self.station
+        rates_hz = RATES_HZ | {station.dialect.estimator: ESTIMATOR_HZ}
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
+        station.ask_for(rates_hz)
         for name, value in self.params.items():
             yield from self.hands.set_param(name, value)
         if self.restart:
             yield from self._start_again()
-            self.station.ask_for(rates_hz)
+            station.ask_for(rates_hz)
         if self.accept_calibration:
             yield from self._accept_calibration()
         yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self.station.note("ready", f"ready after {self.station.now_s:.1f} s")
+        station.note("ready", f"ready after {station.now_s:.1f} s")
         if self.fence:
             yield from self.hands.hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
         if self.rally:
             yield from self.hands.hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
         if self.plan:
             yield from self.hands.upload(self.plan)
-        yield from self.hands.wait(
-            "the time to arm", lambda: self.station.now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9
-        )
+        yield from self.hands.wait("the time to arm", lambda: station.now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
         if self.plan:
             yield from self.hands.start_mission()
-        elif self.station.kind in TOUCHES:
+        elif station.kind in TOUCHES:
             yield from self.hands.arm()
         else:
             yield from self.hands.take_off(self.takeoff_m)
-        self.station.flying = True
+        station.flying = True
         yield from self._until_down()
         self.finished = True
-        self.station.note("finished", "landed and disarmed" if self.station.kind not in TOUCHES else "disarmed")
+        station.note("finished", "landed and disarmed" if station.kind not in TOUCHES else "disarmed")
 
     def _start_again(self) -> Script:
         """Parameters that count from the start on are in use after it."""
@@ -213,33 +213,31 @@ class Pilot:
         yield from self.hands.ask_to_accept_calibration()
 
     def _watch(self, flights: int) -> Script:
-        yield from self.hands.wait("heartbeat", lambda: self.station.system > 0, wall_s=90, sim_s=90)
+        station = self.station
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
         self.hands.step = None
-        down = "landed and disarmed" if self.station.kind not in TOUCHES else "disarmed"
+        down = "landed and disarmed" if station.kind not in TOUCHES else "disarmed"
         for number in itertools.count(1):
-            while not self.station.flying:
-                off = (
-                    self.station.kind in TOUCHES
-                    or self.station.landed == IN_AIR
-                    or self.station.height_m > OFF_THE_GROUND_M
-                )
-                self.station.flying = self.station.armed and off
+            while not station.flying:
+                off = station.kind in TOUCHES or station.landed == IN_AIR or station.height_m > OFF_THE_GROUND_M
+                station.flying = station.armed and off
                 yield
             yield from self._until_down()
             if number == flights:
                 break
-            self.station.flying = False
-            self.station.note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
-        down_s = self.station.now_s
-        while self.station.now_s - down_s < SEEN_S:
+            station.flying = False
+            station.note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
+        down_s = station.now_s
+        while station.now_s - down_s < SEEN_S:
             yield
         self.finished = True
-        self.station.note("finished", down)
+        station.note("finished", down)
 
     def _is_ready(self) -> bool:
         return self.station.dialect.is_ready(self.station, by_plan=bool(self.plan))
 
     def _until_down(self) -> Script:
+        station = self.station
         self.hands.step = None
         ends_itself = bool(self.plan) and self.plan[-1].command in ENDS
         told_to_end = not self.plan
@@ -247,13 +245,13 @@ class Pilot:
             while self._orders:
                 yield from self._obey(self._orders.pop(0))
                 self.hands.step = None
-            if self.station.mission_done and not ends_itself and not told_to_end and self.station.armed:
+            if station.mission_done and not ends_itself and not told_to_end and station.armed:
                 told_to_end = True
-                self._orders.append("disarm" if self.station.kind in TOUCHES else "land")
-            if not self.station.armed and self.station.landed in ("", UNDEFINED, ON_GROUND):
+                self._orders.append("disarm" if station.kind in TOUCHES else "land")
+            if not station.armed and station.landed in ("", UNDEFINED, ON_GROUND):
                 return
             if self._stands_unaware():
-                self.station.note(
+                station.note(
                     "pilot", f"landing, but has not sunk for {STANDS_S:g} s: sticks to the middle, throttle down"
                 )
                 self._orders += ["settle", "land"]
@@ -261,19 +259,21 @@ class Pilot:
 
     def _stands_unaware(self) -> bool:
         """Whether it stands on the ground and does not detect it."""
-        may = self.station.dialect.settling_mode(self.station.kind) and not self.passive
-        if not may or self.station.landed != LANDING or abs(self.station.sink_mps) > STILL_MPS:
-            self._sank_s = self.station.now_s
-        unaware = self.station.now_s - self._sank_s > STANDS_S
+        station = self.station
+        may = station.dialect.settling_mode(station.kind) and not self.passive
+        if not may or station.landed != LANDING or abs(station.sink_mps) > STILL_MPS:
+            self._sank_s = station.now_s
+        unaware = station.now_s - self._sank_s > STANDS_S
         if unaware:
-            self._sank_s = self.station.now_s
+            self._sank_s = station.now_s
         return unaware
 
     def _settle(self) -> Script:
         """Have it detect the ground in another mode."""
-        yield from self.hands.set_mode(self.station.dialect.settling_mode(self.station.kind))
-        begin_s = self.station.now_s
-        while self.station.landed != ON_GROUND and self.station.now_s - begin_s < STANDS_S:
+        station = self.station
+        yield from self.hands.set_mode(station.dialect.settling_mode(station.kind))
+        begin_s = station.now_s
+        while station.landed != ON_GROUND and station.now_s - begin_s < STANDS_S:
             yield
 
     def _obey(self, what: str) -> Script:

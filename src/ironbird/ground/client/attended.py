@@ -92,6 +92,7 @@ class Attended:
         due, self._next = self._next, []
         for order in due:
             self._give(order, now_us)
+        self.station.now_s = rig.time_s
         self.calls.core.turn(rig.time_s)
         for ordered in self.orders:
             if ordered.state == RUNS and ordered.future is not None and ordered.future.done():

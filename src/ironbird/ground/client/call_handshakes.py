@@ -85,12 +85,13 @@ class CallHandshakes(Handshakes):
 
     def reposition(self, place: tuple[float, float, float]) -> Script:
         """Send it to a place, where it holds by itself."""
-        yield from self.wait("a home position", lambda: self.station.home is not None)
-        assert self.station.home is not None
-        if mode := self.station.dialect.reposition_mode:
+        station = self.station
+        yield from self.wait("a home position", lambda: station.home is not None)
+        assert station.home is not None
+        if mode := station.dialect.reposition_mode:
             yield from self.change_mode(mode)
-        latitude, longitude, _ = to_geodetic(Home(*self.station.home), place)
-        height = self.station.home[2] - place[2]  # above the sea
+        latitude, longitude, _ = to_geodetic(Home(*station.home), place)
+        height = station.home[2] - place[2]  # above the sea
         options = (-1.0, 1.0, 0.0, math.nan)  # as fast as it likes; change the mode
         yield from self.ask_int("a new place", numbers.DO_REPOSITION, options, (latitude, longitude, height))
 

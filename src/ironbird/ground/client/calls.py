@@ -109,20 +109,21 @@ class Calls:
 
     def take_off(self, height: float = 10.0, within_s: float = 120.0) -> Script:
         """Take off to a height over home; arms if need be. Waits until nine tenths of the height are reached."""
+        station = self.station
         self.hands.allow(within_s)
         _need(0.0 < height < 1e5, f"a take-off to {height!r} m")
-        _need(self.station.kind not in TOUCHES, f"a {self.station.kind} does not take off")
-        if self.station.dialect.take_off_needs_home:
-            yield from self.hands.wait("a home position", lambda: self.station.home is not None)
-        if param := self.station.dialect.height_param(self.station.kind):
+        _need(station.kind not in TOUCHES, f"a {station.kind} does not take off")
+        if station.dialect.take_off_needs_home:
+            yield from self.hands.wait("a home position", lambda: station.home is not None)
+        if param := station.dialect.height_param(station.kind):
             yield from self.hands.set_param(param, height)
         self.core.streams.pop("set-point", None)
-        mode = self.station.dialect.climbing_mode(self.station.kind)
-        if mode and self.station.armed:
+        mode = station.dialect.climbing_mode(station.kind)
+        if mode and station.armed:
             yield from self.hands.change_mode(mode)
         yield from self.hands.take_off(height)
         yield from self.hands.wait(f"a height of {height:g} m", lambda: self.telemetry.height_m >= 0.9 * height)
-        if self.station.dialect.take_off_is_a_mode(self.station.kind):
+        if station.dialect.take_off_is_a_mode(station.kind):
             yield from self.hands.wait("the end of the take-off", lambda: self.telemetry.mode != "take-off")
 
     def land(self, north: float | None = None, east: float | None = None, within_s: float = 120.0) -> Script:
@@ -321,25 +322,25 @@ class Calls:
 
         A list of nothing deletes the mission.
         """
+        station = self.station
         self.hands.allow(within_s)
         if isinstance(mission, str | Path):
             plan = load_plan(mission).items
         elif mission and not isinstance(mission[0], PlanItem):
-            yield from self.hands.wait("a home position", lambda: self.station.home is not None)
-            assert self.station.home is not None
+            yield from self.hands.wait("a home position", lambda: station.home is not None)
+            assert station.home is not None
             items = [LocalItem(*item) for item in mission]  # type: ignore[misc]
-            plan = from_mission(items, Home(*self.station.home), kind=self.station.kind)
+            plan = from_mission(items, Home(*station.home), kind=station.kind)
         else:
             plan = [item for item in mission if isinstance(item, PlanItem)]
         self.plan = plan
         if plan:
             yield from self.hands.upload(plan)
             return
-        self.station.mission_ack = None
+        station.mission_ack = None
         self.hands.begin("deletion of the mission")
         yield from self.hands.repeat(
-            lambda: self.station.say(dialect.MISSION_CLEAR_ALL, **self.station.target),
-            lambda: self.station.mission_ack is not None,
+            lambda: station.say(dialect.MISSION_CLEAR_ALL, **station.target), lambda: station.mission_ack is not None
         )
 
     def download_mission(self, within_s: float = 60.0) -> Call[list[PlanItem]]:
@@ -369,28 +370,26 @@ class Calls:
 
     def start_mission(self, item: int = 0, within_s: float = 60.0) -> Script:
         """Arm if need be and start the mission; waits for both modes. Ends the stream of set-points."""
+        station = self.station
         self.hands.allow(within_s)
-        self.station.flying, self.station.mission_done, self.station.reached = True, False, -1
+        station.flying, station.mission_done, station.reached = True, False, -1
         if item:
             self.hands.begin(f"item {item}")
             yield from self.hands.repeat(
-                lambda: self.station.say(dialect.MISSION_SET_CURRENT, seq=item, **self.station.target),
-                lambda: self.station.current == item,
+                lambda: station.say(dialect.MISSION_SET_CURRENT, seq=item, **station.target),
+                lambda: station.current == item,
             )
         yield from self.hands.start_mission()
         self.core.streams.pop("set-point", None)
 
     def wait_mission(self, within_s: float = 600.0) -> Script:
         """Wait until the last item is reached, the vehicle says that the mission is complete, or it is disarmed."""
+        station = self.station
         self.hands.allow(within_s)
-        last = len(self.station.dialect.mission_items(self.plan, None)) - 1 if self.plan else None
+        last = len(station.dialect.mission_items(self.plan, None)) - 1 if self.plan else None
 
         def over() -> bool:
-            return (
-                self.station.mission_done
-                or not self.station.armed
-                or (last is not None and self.station.reached >= last)
-            )
+            return station.mission_done or not station.armed or (last is not None and station.reached >= last)
 
         yield from self.hands.wait("the end of the mission", over)
 
@@ -486,13 +485,12 @@ class Calls:
 
     def _arrive(self, name: str, there: Callable[[], bool]) -> Script:
         """Wait for an arrival; a vehicle that no longer follows its set-points does not come."""
-        step, mode, streamed = self.hands.begin(name), self.station.mode, "set-point" in self.core.streams
+        station = self.station
+        step, mode, streamed = self.hands.begin(name), station.mode, "set-point" in self.core.streams
         while not there():
-            if (
-                streamed and self.station.mode != mode
-            ) or not self.station.armed:  # a wing is sent without a stream, by its own modes
+            if (streamed and station.mode != mode) or not station.armed:  # a wing is sent without a stream
                 raise self.hands.failed(
-                    step, f"is given up: the vehicle changed from mode {mode} to {self.station.last_heartbeat}"
+                    step, f"is given up: the vehicle changed from mode {mode} to {station.last_heartbeat}"
                 )
             yield
 
