@@ -66,7 +66,7 @@ def px4(seconds: float) -> Speed:
             system.exchange(rig)
             if rig.state.tick % POLL_TICKS == 0:
                 pilot.poll(rig)
-            if pilot.flying and watch is None:
+            if pilot.station.flying and watch is None:
                 watch, begin_s = Watch(process.pid), rig.time_s
         assert watch is not None, "PX4 did not take off"
         return watch.speed(rig.time_s - begin_s)

@@ -208,14 +208,14 @@ def test_without_a_heartbeat_our_ground_station_says_who_waited_for_whom(
     fake_px4: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The stand-in speaks to no ground station; its deadline is in simulation time."""
-    from ironbird.ground.pilot import Pilot
+    from ironbird.ground.handshakes import Handshakes
 
-    whole = Pilot._wait
+    whole = Handshakes.wait
 
-    def sooner(self: Pilot, *words: object, **limits: float) -> object:
+    def sooner(self: Handshakes, *words: object, **limits: float) -> object:
         return whole(self, *words, **(limits | {"sim_s": 2.0}))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Pilot, "_wait", sooner)
+    monkeypatch.setattr(Handshakes, "wait", sooner)
     result = fly_fake(fake_px4, tmp_path / "out", "--speed", "max")
 
     assert result.exit_code == 2

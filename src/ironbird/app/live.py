@@ -197,7 +197,8 @@ def _outside(pilot: Attended) -> dict[str, Any]:
     told = pilot.telemetry
     orders = [one for one in list(pilot.orders) if one.order.name != "sticks"][-ORDERS_SHOWN:]
     return {
-        "mode": told.mode, "armed": told.armed, "failsafes": ["failsafe"] if pilot.failsafe else [], "item": told.item,
+        "mode": told.mode, "armed": told.armed, "failsafes": ["failsafe"] if pilot.station.failsafe else [],
+        "item": told.item,
         "battery": _finite(told.battery_share), "voltage": _finite(told.battery_voltage_V), "healthy": told.ready,
         "satellites": told.satellites, "said": shortened(told.text, 200),
         "items": [[item.north_m, item.east_m, item.height_m] for item in list(pilot.items)],

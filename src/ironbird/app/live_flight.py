@@ -302,7 +302,7 @@ class LiveFlight:
             self._system = seat.system
             if isinstance(seat.pilot, Attended):
                 self.pilot = seat.pilot
-                self.pilot.wire = Watched(self.pilot.wire, self.monitor.watch)
+                self.pilot.station.wire = Watched(self.pilot.station.wire, self.monitor.watch)
             return fly(self.order, control=seat.system, pilot=seat.pilot, between=self._between)
         finally:
             seat.close()

@@ -93,6 +93,7 @@ class AutopilotKind(Kind):
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
+    param_variable: str = ""  # begins names of variables of the environment that are its parameters
 
     def pace(self, options: Options) -> float | None:
         """Real time if it is to be paced."""

@@ -160,6 +160,7 @@ def sitl(
         known = [kind.name for kind in loadable_kinds() if isinstance(kind, AutopilotKind)]
         if autopilot not in known:
             raise UnknownNameError("autopilot", autopilot, known)
+        kind = kind_of(autopilot)
         place, yaw = home_and_yaw(home)
         order = order_from(
             vehicle,
@@ -181,7 +182,7 @@ def sitl(
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
         options: dict[str, Any] = {"pilot": pilot, **({"folder": folder} if folder else {})}
         options |= {"time": time} if time != "real" else {}
-        quiet = headless and pilot != "none" and autopilot == "px4" and time == "real" and not chips
+        quiet = headless and pilot != "none" and "quiet" in kind.options.model_fields and time == "real" and not chips
         options |= {"quiet": True} if quiet else {}
         options |= {"flights": flights} if flights != 1 else {}
         own = params_of(autopilot, params or [], param or [])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ironbird.cli.exit_codes import INTERRUPTED, code_of
-from ironbird.cli.options import ParamOption, ParamsOption, has_params, params_of
+from ironbird.cli.options import ParamOption, ParamsOption, params_of
 from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
@@ -96,7 +96,7 @@ def run(
     with errors(), begun_crew(workers, dask, copied=True) as crew:
         loaded = load_suite(suite)
         chosen: list[FlightCase] | None = None  # all of them
-        if tag or sample is not None or has_params(params or [], param or []) or under_autopilots(loaded.samples(None)):
+        if tag or sample is not None or params or param or under_autopilots(loaded.samples(None)):
             chosen = loaded.flights()
             if tag:
                 known = {name for flight in chosen for name in (*flight.tags, flight.case_id)}

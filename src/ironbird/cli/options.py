@@ -133,8 +133,6 @@ UntilOption = Annotated[
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")]
 
-PX4_PARAM = "PX4_PARAM_"  # begins names of variables that are parameters of PX4
-
 
 def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> Weather:
     """`--wind`, `--turbulence` and `--gust` of the command line."""
@@ -190,18 +188,16 @@ def home_and_yaw(text: str | None) -> tuple[Home | None, float | None]:
     return home_of(text.rsplit(",", 1)[0]), yaw
 
 
-def has_params(files: Sequence[Path], texts: Sequence[str]) -> bool:
-    """Whether `params_of` could find any outside of a case."""
-    return bool(files or texts) or any(name.startswith(PX4_PARAM) for name in os.environ)
-
-
 def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case: str = "") -> str:
     """The option `params` from the environment, a case, files and the command line; later ones are on top."""
-    from ironbird.autopilots.kind import read_params
+    from ironbird.autopilots.kind import AutopilotKind, read_params
+    from ironbird.flight.systems import kind_of
     from ironbird.protocols.param_files import params_text, read_param_file
 
-    told = [f"{n.removeprefix(PX4_PARAM)}={v}" for n, v in sorted(os.environ.items()) if n.startswith(PX4_PARAM)]
-    values = read_params(",".join(told if autopilot == "px4" else []))
+    kind = kind_of(autopilot)
+    begin = kind.param_variable if isinstance(kind, AutopilotKind) else ""
+    told = [f"{n.removeprefix(begin)}={v}" for n, v in sorted(os.environ.items()) if begin and n.startswith(begin)]
+    values = read_params(",".join(told))
     values |= read_params(case)
     for file in files:
         values |= read_param_file(file)

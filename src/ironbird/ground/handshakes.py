@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
-import struct
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ironbird.errors import LinkError
+from ironbird.ground.dialects import Arm, Procedure, SetMode
 from ironbird.ground.station import Station
-from ironbird.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
-from ironbird.ground.wires import Wire
+from ironbird.ground.texts import MISSION_RESULTS, RESULTS
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import PlanItem
-from ironbird.vehicles.kinds import VehicleClass
 
 Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
@@ -46,56 +43,48 @@ class Step:
     note: str = ""  # the last refusal
 
 
-class Handshakes(Station):
-    """A station that asks until it is answered. `patience` is a factor on wall deadlines, for slow machines."""
+class Handshakes:
+    """Asks by a station until it is answered. `patience` is a factor on wall deadlines, for slow machines."""
 
     refusals: tuple[int, ...] = (numbers.MAV_RESULT_UNSUPPORTED,)  # after which it is not asked again
 
-    def __init__(
-        self,
-        autopilot: Autopilot,
-        *,
-        kind: VehicleClass,
-        wire: Wire,
-        passive: bool,
-        plan: Sequence[PlanItem],
-        patience: float,
-    ) -> None:
-        self.plan = list(plan)
+    def __init__(self, station: Station, *, patience: float = 1.0) -> None:
+        self.station = station
         self.patience = patience
-        self.finished = False
-        self._step: Step | None = None
-        super().__init__(autopilot, kind=kind, wire=wire, passive=passive)
+        self.step: Step | None = None
 
-    def _wait(self, name: str, done: Callable[[], bool], *, wall_s: float, sim_s: float) -> Script:
-        self._begin(name, wall_s, sim_s)
+    def wait(self, name: str, done: Callable[[], bool], *, wall_s: float = math.inf, sim_s: float = math.inf) -> Script:
+        """Wait until something is so."""
+        self.begin(name, wall_s, sim_s)
         while not done():
             yield
 
-    def _begin(self, name: str, wall_s: float, sim_s: float) -> Step:
-        self._step = Step(name, wall_s * self.patience, sim_s, self._wall_s(), self._now_s)
-        return self._step
+    def begin(self, name: str, wall_s: float = math.inf, sim_s: float = math.inf) -> Step:
+        """Begin to wait for something, with the deadlines of it."""
+        self.step = Step(name, wall_s * self.patience, sim_s, self.station.wall_s(), self.station.now_s)
+        return self.step
 
-    def _repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
+    def repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
         """Say something until there is an answer; ends with the answer, or with the step's deadline."""
+        station = self.station
         while True:
             send()
-            asked_s, asked_wall = self._now_s, self._wall_s()
-            while self._now_s - asked_s < ASK_S or self._wall_s() - asked_wall < ASK_WALL_S:
+            asked_s, asked_wall = station.now_s, station.wall_s()
+            while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
                 if heard():
                     return
 
-    def _ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:
+    def ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:
         """A command until it is accepted."""
-        send, final = functools.partial(self._command, command, *params), self.refusals
-        yield from self._insist(name, command, send, wall_s=wall_s, sim_s=sim_s, final=final)
+        send, final = functools.partial(self.station.command, command, *params), self.refusals
+        yield from self.insist(name, command, send, wall_s=wall_s, sim_s=sim_s, final=final)
 
-    def _ask_to_accept_calibration(self) -> Script:
+    def ask_to_accept_calibration(self) -> Script:
         """Have ArduPilot accept the given offsets as those of the sensors that it has found."""
-        yield from self._ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
+        yield from self.ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
 
-    def _insist(
+    def insist(
         self,
         name: str,
         command: int,
@@ -106,117 +95,108 @@ class Handshakes(Station):
         final: Sequence[int] = (numbers.MAV_RESULT_UNSUPPORTED,),
     ) -> Script:
         """Send a command until it is accepted, again after a while if it is refused for now."""
-        step = self._begin(name, wall_s, sim_s)
+        station = self.station
+        step = self.begin(name, wall_s, sim_s)
         while True:
-            self._acks.pop(command, None)
-            yield from self._repeat(send, lambda: command in self._acks)
-            result = self._acks[command]
+            station.acks.pop(command, None)
+            yield from self.repeat(send, lambda: command in station.acks)
+            result = station.acks[command]
             if result in (numbers.MAV_RESULT_ACCEPTED, numbers.MAV_RESULT_IN_PROGRESS):
                 return
             step.note = f"answer: {RESULTS.get(result, str(result))}"
             if result in final:
-                raise self._failed(step, "was refused")
-            asked_s, asked_wall = self._now_s, self._wall_s()
-            while self._now_s - asked_s < ASK_S or self._wall_s() - asked_wall < ASK_WALL_S:
+                raise self.failed(step, "was refused")
+            asked_s, asked_wall = station.now_s, station.wall_s()
+            while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
 
-    def _read_param(self, name: str) -> Generator[None, None, tuple[float, int]]:
+    def read_param(self, name: str) -> Generator[None, None, tuple[float, int]]:
         """Value and type of a parameter."""
-        step = self._begin(f"parameter {name}", 30, 10)
+        station = self.station
+        step = self.begin(f"parameter {name}", 30, 10)
         step.note = "no answer: is the name right for this version?"
-        self._values.pop(name, None)
-        target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
-        yield from self._repeat(
-            lambda: self._say(dialect.PARAM_REQUEST_READ, param_index=-1, param_id=name.encode(), **target),
-            lambda: name in self._values,
+        station.values.pop(name, None)
+        target = station.target
+        yield from self.repeat(
+            lambda: station.say(dialect.PARAM_REQUEST_READ, param_index=-1, param_id=name.encode(), **target),
+            lambda: name in station.values,
         )
-        coded, kind = self._values.pop(name)
-        return (param_value(coded, kind) if self.autopilot == "px4" else coded), kind
+        coded, kind = station.values.pop(name)
+        return station.dialect.decoded(coded, kind), kind
 
-    def _set_param(self, name: str, wanted: float | None) -> Script:
-        found, kind = yield from self._read_param(name)
-        begin_s = self._now_s
+    def set_param(self, name: str, wanted: float | None) -> Script:
+        """Set a parameter and see that it is stored; None: to what it has, as soon as that is not 0."""
+        station = self.station
+        found, kind = yield from self.read_param(name)
+        begin_s = station.now_s
         while wanted is None and not found:  # an autopilot that starts has not looked for its sensors yet
-            if self._now_s - begin_s > FOUND_S:
-                raise self._failed(self._begin(f"parameter {name}", 0, 0), f"was still 0 after {FOUND_S:g} s")
-            asked_s = self._now_s
-            while self._now_s - asked_s < ASK_S:
+            if station.now_s - begin_s > FOUND_S:
+                raise self.failed(self.begin(f"parameter {name}", 0, 0), f"was still 0 after {FOUND_S:g} s")
+            asked_s = station.now_s
+            while station.now_s - asked_s < ASK_S:
                 yield
-            found, kind = yield from self._read_param(name)
+            found, kind = yield from self.read_param(name)
         value = found if wanted is None else wanted
-        step = self._begin(f"parameter {name}", 30, 10)
-        target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
-        target["param_id"] = name.encode()
-        coded = param_bits(value, kind) if self.autopilot == "px4" else float(value)
+        step = self.begin(f"parameter {name}", 30, 10)
+        target = {**station.target, "param_id": name.encode()}
+        coded = station.dialect.encoded(value, kind)
         while True:
-            yield from self._repeat(
-                lambda: self._say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
-                lambda: name in self._values,
+            yield from self.repeat(
+                lambda: station.say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
+                lambda: name in station.values,
             )
-            stored, kind_now = self._values.pop(name)
-            if self.autopilot == "px4":
-                stored = param_value(stored, kind_now)
+            stored = station.dialect.decoded(*station.values.pop(name))
             if math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
                 return
             step.note = f"it is {stored:g}, not {value:g}"
 
-    def _upload(self) -> Script:
-        """Hand over the plan; an empty one deletes what is there."""
-        yield from self._hand_over("mission", numbers.MAV_MISSION_TYPE_MISSION, self._items())
+    def upload(self, plan: Sequence[PlanItem]) -> Script:
+        """Hand over a plan; an empty one deletes what is there."""
+        items = self.station.dialect.mission_items(plan, self.station.home)
+        yield from self.hand_over("mission", numbers.MAV_MISSION_TYPE_MISSION, items)
 
-    def _hand_over(self, word: str, kind: int, items: Sequence[PlanItem]) -> Script:
+    def hand_over(self, word: str, kind: int, items: Sequence[PlanItem]) -> Script:
         """Upload a mission, a fence or rally points; a refusal names the item that was last asked for."""
-        step = self._begin(f"upload of {len(items)} {word} items", 120, 60)
+        station = self.station
+        step = self.begin(f"upload of {len(items)} {word} items", 120, 60)
         last = -1
         while True:
-            self._requests.clear()
-            self._mission_ack = None
-            yield from self._repeat(
-                lambda: self._say(
+            station.requests.clear()
+            station.mission_ack = None
+            yield from self.repeat(
+                lambda: station.say(
                     dialect.MISSION_COUNT,
                     count=len(items),
-                    target_system=self._system,
-                    target_component=self._component,
+                    **station.target,
                     mission_type=kind,
                 ),
-                lambda: bool(self._requests) or self._mission_ack is not None,
+                lambda: bool(station.requests) or station.mission_ack is not None,
             )
-            while self._mission_ack is None:
-                seq = self._requests[-1] if self._requests else -1
-                self._requests.clear()
+            while station.mission_ack is None:
+                seq = station.requests[-1] if station.requests else -1
+                station.requests.clear()
                 if 0 <= seq < len(items):
                     last = seq
 
                     def send(number: int = last) -> None:
                         self._send_item(number, items[number], kind)
 
-                    yield from self._repeat(send, lambda: bool(self._requests) or self._mission_ack is not None)
+                    yield from self.repeat(send, lambda: bool(station.requests) or station.mission_ack is not None)
                 else:
                     yield
-            if self._mission_ack == numbers.MAV_MISSION_ACCEPTED:
-                self._note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
+            if station.mission_ack == numbers.MAV_MISSION_ACCEPTED:
+                station.note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
                 return
             asked = f" at item {last} (MAV_CMD {items[last].command})" if last >= 0 else ""
-            step.note = f"answer{asked}: {MISSION_RESULTS.get(self._mission_ack, str(self._mission_ack))}"
-            if self._mission_ack in REFUSED:
-                raise self._failed(step, "was refused")
-
-    def _items(self) -> list[PlanItem]:
-        if self.autopilot == "px4":
-            return self.plan
-        latitude, longitude, height = self.home or (0.0, 0.0, 0.0)  # ArduPilot keeps home in place 0
-        home = PlanItem(numbers.NAV_WAYPOINT, numbers.FRAME_GLOBAL, (0.0, 0.0, 0.0, 0.0), latitude, longitude, height)
-        return [home, *self.plan]
+            step.note = f"answer{asked}: {MISSION_RESULTS.get(station.mission_ack, str(station.mission_ack))}"
+            if station.mission_ack in REFUSED:
+                raise self.failed(step, "was refused")
 
     def _send_item(self, number: int, item: PlanItem, kind: int) -> None:
-        params: tuple[float, ...] = item.params
-        if self.autopilot == "ardupilot":
-            params = tuple(0.0 if math.isnan(value) else value for value in params)
-        first, second, third, fourth = params
-        self._say(
+        first, second, third, fourth = self.station.dialect.item_params(item.params)
+        self.station.say(
             dialect.MISSION_ITEM_INT,
-            target_system=self._system,
-            target_component=self._component,
+            **self.station.target,
             seq=number,
             frame=item.frame,
             command=item.command,
@@ -232,104 +212,70 @@ class Handshakes(Station):
             mission_type=kind,
         )
 
-    def _set_mode(self, name: str) -> Script:
+    def set_mode(self, name: str) -> Script:
+        """Change to a mode of the autopilot's own name."""
         name = name.upper()
-        if self.autopilot == "px4":
-            if name in numbers.PX4_AUTO_MODES:
-                main, sub = numbers.PX4_AUTO_MAIN, numbers.PX4_AUTO_MODES[name]
-            elif name in numbers.PX4_MAIN_MODES:
-                main, sub = numbers.PX4_MAIN_MODES[name], 0
-            else:
-                known = [*numbers.PX4_MAIN_MODES, *numbers.PX4_AUTO_MODES]
-                raise LinkError(f"PX4 has no mode '{name}'; it has {', '.join(known)}")
-        else:
-            modes = {mode: number for number, mode in ardupilot_modes(self.kind).items()}
-            if name not in modes:
-                raise LinkError(f"ArduPilot's {self.kind} has no mode '{name}'; it has {', '.join(modes)}")
-            main, sub = modes[name], 0
-        yield from self._ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
-        yield from self._see_mode(name)
+        main, sub = self.station.dialect.mode_numbers(self.station.kind, name)
+        yield from self.ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
+        yield from self.see_mode(name)
 
-    def _see_mode(self, name: str) -> Script:
-        yield from self._wait(f"mode {name} in the heartbeat", lambda: self.mode == name, wall_s=30, sim_s=20)
+    def see_mode(self, name: str) -> Script:
+        """Wait until the heartbeat reports a mode."""
+        yield from self.wait(f"mode {name} in the heartbeat", lambda: self.station.mode == name, wall_s=30, sim_s=20)
 
-    def _ask_for(self, rates_hz: Mapping[dialect.Message, float]) -> None:
-        for message, rate in rates_hz.items():
-            self._command(numbers.SET_MESSAGE_INTERVAL, message.id, 1e6 / rate)
-
-    def _arm(self) -> Script:
+    def arm(self) -> Script:
+        """Arm, and switch the rotor of a helicopter on."""
+        station = self.station
         order = (numbers.COMPONENT_ARM_DISARM, 1)
-        yield from self._insist("arming", order[0], lambda: self._command(*order), wall_s=120, sim_s=60)
-        yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
-        if self.autopilot == "ardupilot" and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
-            self._rotor_at_speed = False
-            yield from self._ask(
-                "rotor switched on", numbers.DO_AUX_FUNCTION, numbers.MOTOR_INTERLOCK, numbers.SWITCH_HIGH
-            )
-            yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
+        yield from self.insist("arming", order[0], lambda: station.command(*order), wall_s=120, sim_s=60)
+        yield from self.wait("armed", lambda: station.armed, wall_s=30, sim_s=20)
+        if station.dialect.rotor_on is not None and station.vehicle_type == numbers.MAV_TYPE_HELICOPTER:
+            station.rotor_at_speed = False
+            yield from self._carry_out((station.dialect.rotor_on,))
+            yield from self.wait("rotor at speed", lambda: station.rotor_at_speed, wall_s=120, sim_s=90)
 
-    def _start_mission(self) -> Script:
-        if self.autopilot == "px4":
-            yield from self._set_mode("MISSION")
-            yield from self._arm()
-        elif self.kind in ("plane", "vtol"):
-            yield from self._set_mode("AUTO")
-            yield from self._arm()
-        else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
-            yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
-            yield from self._arm()
-            yield from self._ask("start of the mission", numbers.MISSION_START)  # from item to item is refused
+    def _carry_out(self, procedure: Procedure) -> Script:
+        """What the autopilot wants for something, step by step."""
+        for step in procedure:
+            if isinstance(step, SetMode):
+                yield from self.set_mode(step.name)
+            elif isinstance(step, Arm):
+                yield from self.arm()
+            else:
+                yield from self.ask(step.name, step.command, *step.params)
 
-    def _take_off(self, height_m: float) -> Script:
-        home_m = self.home[2] if self.home is not None else 0.0
-        if self.autopilot == "px4":  # its height is above the sea, and it waits for the motors
-            yield from self._ask(
-                "take-off", numbers.NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, home_m + height_m
-            )
-            yield from self._arm()
-        elif self.kind == "plane":
-            yield from self._set_mode("TAKEOFF")
-            yield from self._arm()
-        else:
-            yield from self._set_mode("GUIDED")
-            yield from self._arm()
-            yield from self._ask("take-off", numbers.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, height_m)
+    def start_mission(self) -> Script:
+        """Arm and fly the mission that the autopilot has."""
+        yield from self._carry_out(self.station.dialect.start_mission(self.station.kind))
 
-    def _check_deadlines(self) -> None:
-        wall = self._wall_s()
-        step = self._step
+    def take_off(self, height_m: float) -> Script:
+        """Arm and take off to a height above home."""
+        station = self.station
+        home_m = station.home[2] if station.home is not None else 0.0
+        yield from self._carry_out(station.dialect.take_off(station.kind, height_m, home_m))
+
+    def check_deadlines(self) -> None:
+        """`LinkError` if the step, or the autopilot's next heartbeat, takes too long."""
+        station = self.station
+        wall = station.wall_s()
+        step = self.step
         if step is not None:
-            wall_s, sim_s = wall - step.wall_0, self._now_s - step.sim_0
+            wall_s, sim_s = wall - step.wall_0, station.now_s - step.sim_0
             if wall_s > step.wall_s or sim_s > step.sim_s:
-                raise self._failed(
-                    step, f"not done after {wall_s:.1f} s of wall time, {sim_s:.1f} s of simulation time"
-                )
-        if self._system and not self.finished:
-            wall_s, sim_s = wall - self._heard_wall, self._now_s - self._heard_s
+                raise self.failed(step, f"not done after {wall_s:.1f} s of wall time, {sim_s:.1f} s of simulation time")
+        if station.system:
+            wall_s, sim_s = wall - station.heard_wall, station.now_s - station.heard_s
             if wall_s > LOST_WALL_S * self.patience and sim_s > LOST_S:
                 name = step.name if step is not None else "flight"
-                raise self._failed(
+                raise self.failed(
                     Step(name, 0, 0, 0, 0), f"lost: no heartbeat for {wall_s:.1f} s (wall), {sim_s:.1f} s (simulation)"
                 )
 
-    def _failed(self, step: Step, why: str) -> LinkError:
+    def failed(self, step: Step, why: str) -> LinkError:
+        """The error of a step, with what was received last."""
+        station = self.station
         return LinkError(
-            f"{self.autopilot} at {self._now_s:.2f} s, step '{step.name}': {why}"
+            f"{station.dialect.name} at {station.now_s:.2f} s, step '{step.name}': {why}"
             + (f"; {step.note}" if step.note else "")
-            + f"; last heartbeat: {self.last_heartbeat or 'none'}; last text: {self.last_text or 'none'}"
+            + f"; last heartbeat: {station.last_heartbeat or 'none'}; last text: {station.last_text or 'none'}"
         )
-
-
-def param_bits(value: float, kind: int) -> float:
-    """PX4 sends whole numbers as the bits of a float [PX4]."""
-    form = numbers.PARAM_FORMS.get(kind, "<f")
-    number = value if form == "<f" else round(value)
-    try:
-        return float(struct.unpack("<f", struct.pack(form, number))[0])
-    except struct.error:
-        raise LinkError(f"the value {value:g} does not fit a parameter of MAVLink type {kind}") from None
-
-
-def param_value(coded: float, kind: int) -> float:
-    """What such bits mean."""
-    return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])

@@ -12,12 +12,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.handshakes import Handshakes, Script
 from ironbird.ground.relay import Relay
 from ironbird.ground.sight import TOLD, message_of
-from ironbird.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
+from ironbird.ground.station import Station
+from ironbird.ground.texts import IN_AIR, LANDING, ON_GROUND, UNDEFINED
 from ironbird.ground.traffic import adsb_vehicle
-from ironbird.ground.wires import Disturbed, Port, Wire
+from ironbird.ground.wires import Port, Wire
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import TOUCHES, PlanItem
@@ -29,14 +31,6 @@ SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
 GONE_S = 1.0  # after which an autopilot that was restarted is gone
-FIX_3D = 3
-EKF_NEEDED = (
-    numbers.ESTIMATOR_ATTITUDE
-    | numbers.ESTIMATOR_VELOCITY_HORIZ
-    | numbers.ESTIMATOR_VELOCITY_VERT
-    | numbers.ESTIMATOR_POS_HORIZ_ABS
-    | numbers.ESTIMATOR_POS_VERT_ABS
-)
 RATES_HZ = {  # asked for after the first heartbeat, in simulation time
     dialect.SYS_STATUS: 2.0,
     dialect.GPS_RAW_INT: 2.0,
@@ -45,7 +39,6 @@ RATES_HZ = {  # asked for after the first heartbeat, in simulation time
     dialect.EXTENDED_SYS_STATE: 5.0,
     dialect.MISSION_CURRENT: 2.0,
 }
-ESTIMATOR = {"px4": dialect.ESTIMATOR_STATUS, "ardupilot": dialect.EKF_STATUS_REPORT}
 ESTIMATOR_HZ = 5.0
 ENDS = (numbers.NAV_LAND, numbers.NAV_RETURN_TO_LAUNCH, numbers.NAV_VTOL_LAND)
 
@@ -58,7 +51,7 @@ class Clock(Protocol):
         """Simulation time."""
 
 
-class Pilot(Handshakes):
+class Pilot:
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
     It waits for the autopilot, sets `params` (None: to what it has as soon as that is not 0, so that it is stored), has
@@ -75,7 +68,7 @@ class Pilot(Handshakes):
 
     def __init__(
         self,
-        autopilot: Autopilot,
+        autopilot: str,
         *,
         kind: VehicleClass = "copter",
         port: int = 0,
@@ -97,6 +90,9 @@ class Pilot(Handshakes):
         relay: Relay | None = None,
         wire: Wire | None = None,
     ) -> None:
+        self.plan = list(plan)
+        self.passive = passive
+        self.finished = False
         self.takeoff_m = takeoff_m
         self.restart = restart
         self.accept_calibration = accept_calibration
@@ -111,7 +107,10 @@ class Pilot(Handshakes):
         if wire is None:
             peer = (host, peer_port) if peer_port is not None and not passive else None
             wire = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
-        super().__init__(autopilot, kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
+        self.station = Station(wire, DIALECTS.load(autopilot), kind=kind, passive=passive)
+        self.hands = Handshakes(self.station, patience=patience)
+        self.autopilot_events = self.station.autopilot_events
+        self.station.listen(dialect.MISSION_ITEM_REACHED, self._take_reached)
         self._script = self._watch(flights) if passive else self._fly()
 
     def __enter__(self) -> Pilot:
@@ -122,7 +121,7 @@ class Pilot(Handshakes):
 
     def close(self) -> None:
         """Let go of the ports. May be called twice."""
-        super().close()
+        self.station.close()
         if self.relay is not None:
             self.relay.close()
 
@@ -132,18 +131,18 @@ class Pilot(Handshakes):
 
     def poll(self, rig: Clock) -> None:
         """Read what came, say what is due, go on with the script."""
-        self._now_s = rig.time_s
-        links = getattr(rig, "links", None)
-        if links is not None and not isinstance(self.wire, Disturbed) and links.take("telemetry"):
-            self.wire = Disturbed(self.wire, links.way("ground"), links.way("vehicle"))
-        self._receive()
+        station = self.station
+        station.now_s = rig.time_s
+        station.disturb(getattr(rig, "links", None))
+        station.receive()
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
-        self._beat()
-        if self._health and not self._passive:  # sent earlier, ArduPilot never began the requested streams
+        station.beat()
+        if station.health and not self.passive:  # sent earlier, ArduPilot never began the requested streams
             self._tell_sight(getattr(rig, "sight", None))
             self._tell_traffic(rig)
-        self._check_deadlines()
+        if not self.finished:
+            self.hands.check_deadlines()
         with contextlib.suppress(StopIteration):
             next(self._script)
 
@@ -152,9 +151,8 @@ class Pilot(Handshakes):
         for sensor, sample in feed.take() if feed is not None else ():
             if isinstance(sensor, TOLD):
                 number = self._sights.setdefault(sensor.name, len(self._sights))
-                message, fields = message_of(sensor, sample, number, self.autopilot)
-                self._packer.add(message, *fields)
-                self.wire.send(self._packer.take())
+                message, fields = message_of(sensor, sample, number, flow=self.station.dialect.optical_flow)
+                self.station.send(message, fields)
 
     def _tell_traffic(self, rig: Clock) -> None:
         """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
@@ -162,144 +160,134 @@ class Pilot(Handshakes):
         while reports:
             report = reports.popleft()
             message, fields = adsb_vehicle(report, rig.geodetic(report.position_N), rig.time_s)  # type: ignore[attr-defined]
-            self._packer.add(message, *fields)
-            self.wire.send(self._packer.take())
+            self.station.send(message, fields)
 
     # ------------------------------------------------------------------------------------------ the flight
 
     def _fly(self) -> Script:
-        rates_hz = RATES_HZ | {ESTIMATOR[self.autopilot]: ESTIMATOR_HZ}
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        self._ask_for(rates_hz)
+        station = self.station
+        rates_hz = RATES_HZ | {station.dialect.estimator: ESTIMATOR_HZ}
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
+        station.ask_for(rates_hz)
         for name, value in self.params.items():
-            yield from self._set_param(name, value)
+            yield from self.hands.set_param(name, value)
         if self.restart:
             yield from self._start_again()
-            self._ask_for(rates_hz)
+            station.ask_for(rates_hz)
         if self.accept_calibration:
             yield from self._accept_calibration()
-        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self._note("ready", f"ready after {self._now_s:.1f} s")
+        station.note("ready", f"ready after {station.now_s:.1f} s")
         if self.fence:
-            yield from self._hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
+            yield from self.hands.hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
         if self.rally:
-            yield from self._hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
+            yield from self.hands.hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
         if self.plan:
-            yield from self._upload()
-        yield from self._wait("the time to arm", lambda: self._now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
+            yield from self.hands.upload(self.plan)
+        yield from self.hands.wait("the time to arm", lambda: station.now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
         if self.plan:
-            yield from self._start_mission()
-        elif self.kind in TOUCHES:
-            yield from self._arm()
+            yield from self.hands.start_mission()
+        elif station.kind in TOUCHES:
+            yield from self.hands.arm()
         else:
-            yield from self._take_off(self.takeoff_m)
-        self.flying = True
+            yield from self.hands.take_off(self.takeoff_m)
+        station.flying = True
         yield from self._until_down()
         self.finished = True
-        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+        station.note("finished", "landed and disarmed" if station.kind not in TOUCHES else "disarmed")
 
     def _start_again(self) -> Script:
         """Parameters that count from the start on are in use after it."""
-        yield from self._ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
-        begin_s = self._now_s
-        while self._now_s - begin_s < GONE_S:
+        yield from self.hands.ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
+        begin_s = self.station.now_s
+        while self.station.now_s - begin_s < GONE_S:
             yield
-        self._system = 0
-        yield from self._wait("heartbeat after the restart", lambda: self._system > 0, wall_s=90, sim_s=90)
+        self.station.system = 0
+        yield from self.hands.wait("heartbeat after the restart", lambda: self.station.system > 0, wall_s=90, sim_s=90)
 
     def _accept_calibration(self) -> Script:
         """Have ArduPilot accept the given offsets as those of its sensors, once it has found them."""
         attitude = numbers.ESTIMATOR_ATTITUDE
-        yield from self._wait("attitude", lambda: bool(self.ekf_flags & attitude), wall_s=240, sim_s=150)
-        yield from self._ask_to_accept_calibration()
+        yield from self.hands.wait("attitude", lambda: bool(self.station.ekf_flags & attitude), wall_s=240, sim_s=150)
+        yield from self.hands.ask_to_accept_calibration()
 
     def _watch(self, flights: int) -> Script:
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        self._step = None
-        down = "landed and disarmed" if self.kind not in TOUCHES else "disarmed"
+        station = self.station
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
+        self.hands.step = None
+        down = "landed and disarmed" if station.kind not in TOUCHES else "disarmed"
         for number in itertools.count(1):
-            while not self.flying:
-                off = self.kind in TOUCHES or self.landed == IN_AIR or self.height_m > OFF_THE_GROUND_M
-                self.flying = self.armed and off
+            while not station.flying:
+                off = station.kind in TOUCHES or station.landed == IN_AIR or station.height_m > OFF_THE_GROUND_M
+                station.flying = station.armed and off
                 yield
             yield from self._until_down()
             if number == flights:
                 break
-            self.flying = False
-            self._note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
-        down_s = self._now_s
-        while self._now_s - down_s < SEEN_S:
+            station.flying = False
+            station.note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
+        down_s = station.now_s
+        while station.now_s - down_s < SEEN_S:
             yield
         self.finished = True
-        self._note("finished", down)
+        station.note("finished", down)
 
     def _is_ready(self) -> bool:
-        healthy = bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
-        if self.autopilot == "px4":
-            return healthy and (self.home is not None or self.kind == "sub")
-        if self.kind == "sub" and not self.plan:  # depth and heading are enough without a place to go to
-            return healthy
-        sure = self.ekf_flags & EKF_NEEDED == EKF_NEEDED and not self.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
-        return healthy and sure and self.gps_fix >= FIX_3D and self.home is not None
+        return self.station.dialect.is_ready(self.station, by_plan=bool(self.plan))
 
     def _until_down(self) -> Script:
-        self._step = None
+        station = self.station
+        self.hands.step = None
         ends_itself = bool(self.plan) and self.plan[-1].command in ENDS
         told_to_end = not self.plan
         while True:
             while self._orders:
                 yield from self._obey(self._orders.pop(0))
-                self._step = None
-            if self.mission_done and not ends_itself and not told_to_end and self.armed:
+                self.hands.step = None
+            if station.mission_done and not ends_itself and not told_to_end and station.armed:
                 told_to_end = True
-                self._orders.append("disarm" if self.kind in TOUCHES else "land")
-            if not self.armed and self.landed in ("", UNDEFINED, ON_GROUND):
+                self._orders.append("disarm" if station.kind in TOUCHES else "land")
+            if not station.armed and station.landed in ("", UNDEFINED, ON_GROUND):
                 return
             if self._stands_unaware():
-                self._note(
+                station.note(
                     "pilot", f"landing, but has not sunk for {STANDS_S:g} s: sticks to the middle, throttle down"
                 )
                 self._orders += ["settle", "land"]
             yield
 
     def _stands_unaware(self) -> bool:
-        """Whether ArduPilot stands on the ground and does not detect it.
-
-        Its land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
-        position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.
-        """
-        ours = self.autopilot == "ardupilot" and self.kind == "copter" and not self._passive
-        if not ours or self.landed != LANDING or abs(self.sink_mps) > STILL_MPS:
-            self._sank_s = self._now_s
-        unaware = self._now_s - self._sank_s > STANDS_S
+        """Whether it stands on the ground and does not detect it."""
+        station = self.station
+        may = station.dialect.settling_mode(station.kind) and not self.passive
+        if not may or station.landed != LANDING or abs(station.sink_mps) > STILL_MPS:
+            self._sank_s = station.now_s
+        unaware = station.now_s - self._sank_s > STANDS_S
         if unaware:
-            self._sank_s = self._now_s
+            self._sank_s = station.now_s
         return unaware
 
     def _settle(self) -> Script:
-        """Sticks decide the lean in ALT_HOLD, and no remote control means level and down: the detector works again."""
-        yield from self._set_mode("ALT_HOLD")
-        begin_s = self._now_s
-        while self.landed != ON_GROUND and self._now_s - begin_s < STANDS_S:
+        """Have it detect the ground in another mode."""
+        station = self.station
+        yield from self.hands.set_mode(station.dialect.settling_mode(station.kind))
+        begin_s = station.now_s
+        while station.landed != ON_GROUND and station.now_s - begin_s < STANDS_S:
             yield
 
     def _obey(self, what: str) -> Script:
         if what == "takeoff":
-            yield from self._take_off(self.takeoff_m)
+            yield from self.hands.take_off(self.takeoff_m)
         elif what == "disarm":
-            yield from self._ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
-            yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
+            yield from self.hands.ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
+            yield from self.hands.wait("disarmed", lambda: not self.station.armed, wall_s=30, sim_s=20)
         elif what == "settle":
             yield from self._settle()
-        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "plane":
-            yield from self._set_mode("RTL")
-        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "vtol":
-            yield from self._set_mode("QLAND")
         else:
-            yield from self._set_mode(MODES[self.autopilot].get(what, what))
+            yield from self.hands.set_mode(self.station.modes.get(what, what))
 
     def _take_reached(self, said: Any) -> None:
-        super()._take_reached(said)
-        if said.seq >= len(self._items()) - 1:
-            self.mission_done = True
+        station = self.station
+        if said.seq >= len(station.dialect.mission_items(self.plan, station.home)) - 1:
+            self.station.mission_done = True

@@ -43,14 +43,17 @@ TOLD = (Rangefinder, RadarAltimeter, Ring, OpticalFlow, Odometry)  # kinds that 
 Fields = tuple[Message, tuple[float, ...]]
 
 
-def message_of(sensor: Sensor, sample: Sample, number: int = 0, autopilot: str = "") -> Fields:
-    """The message of a sample; `number` distinguishes equal sensors. Sensors without one (see `TOLD`) are refused."""
+def message_of(sensor: Sensor, sample: Sample, number: int = 0, *, flow: Message = dialect.OPTICAL_FLOW) -> Fields:
+    """The message of a sample; `number` distinguishes equal sensors, `flow` is the one of optical flow to use.
+
+    Sensors without one (see `TOLD`) are refused.
+    """
     if isinstance(sensor, Rangefinder | RadarAltimeter):
         return distance_sensor(sensor, sample, number)
     if isinstance(sensor, Ring):
         return obstacle_distance(sensor, sample)
     if isinstance(sensor, OpticalFlow):
-        return (optical_flow_rad if autopilot == "px4" else optical_flow)(sensor, sample, number)
+        return (optical_flow_rad if flow is dialect.OPTICAL_FLOW_RAD else optical_flow)(sensor, sample, number)
     if isinstance(sensor, Odometry):
         return odometry(sensor, sample)
     kind = "a fan of beams" if isinstance(sensor, MultibeamSonar) else "this kind"

@@ -20,7 +20,9 @@ from ironbird.autopilots.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
 from ironbird.errors import LinkError
 from ironbird.ground.client.listener import Listener
 from ironbird.ground.client.setpoints import SetPoint, leaning, moving, turning
-from ironbird.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND
+from ironbird.ground.dialects import PX4
+from ironbird.ground.station import Station
+from ironbird.ground.texts import IN_AIR, LANDING, ON_GROUND
 from ironbird.ground.wires import Port, Source
 from ironbird.protocols.geodesy import to_geodetic
 from ironbird.protocols.mavlink import dialect, numbers
@@ -44,7 +46,6 @@ OF_PX4 = "rfly_px4"
 MOST_ARRAYS = 16
 ARRAY = 58  # numbers of DEBUG_FLOAT_ARRAY
 LANDED = {ON_GROUND: "on_ground", IN_AIR: "in_air", LANDING: "landing", "taking off": "taking_off"}
-WORDS = {name: word for word, name in MODES["px4"].items()}  # of modes
 # PX4 is flown without a remote control and a ground station, as RflySim's programs expect it
 PARAMS = {"NAV_RCL_ACT": 0, "NAV_DLL_ACT": 0, "COM_RCL_EXCEPT": 4}
 
@@ -62,76 +63,61 @@ class Tapped(Port):
             yield source, data
 
 
-class Ears(Listener):
-    """What PX4 says, with the array that stands for rfly_px4."""
-
-    def __init__(self, wire: Tapped) -> None:
-        super().__init__(wire)
-        self.arrays: dict[str, tuple[float, ...]] = {}  # by name; PX4 also repeats those that it is sent
-        self._listen(dialect.DEBUG_FLOAT_ARRAY, self._take_array)
-
-    def _take_array(self, said: Any) -> None:
-        name = said[2].partition(b"\0")[0].decode("ascii", "replace")
-        if name in self.arrays or len(self.arrays) < MOST_ARRAYS:
-            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
-
-    def say(self, message: dialect.Message, **fields: Any) -> None:
-        """Send a message to PX4."""
-        self._say(message, **fields)
-
-    def say_array(self, name: str, time_us: int, values: Sequence[float]) -> None:
-        """Numbers for its topic debug_array."""
-        row = [*values, *[0.0] * ARRAY][:ARRAY]
-        self._packer.add(dialect.DEBUG_FLOAT_ARRAY, time_us, 0, name.encode()[:10], *row)
-        self.wire.send(self._packer.take())
-
-    @property
-    def target(self) -> dict[str, int]:
-        """Whom messages are for."""
-        return {"target_system": self._system, "target_component": self._component}
-
-
 class Px4Commander(Stand):
     """PX4 as a vehicle that takes commands. What was asked for and is not there yet is a refusal, to be asked again."""
 
     def __init__(self, vehicle: Vehicle, rig: Rig, wire: Tapped, **told: Callable[..., None]) -> None:
         super().__init__(vehicle, rig, **told)
         self.wire = wire
-        self.ears = Ears(wire)
+        self.station = Station(wire)
+        self.listener = Listener(self.station)
+        self.arrays: dict[str, tuple[float, ...]] = {}  # by name; PX4 also repeats those that it is sent
+        self.station.listen(dialect.DEBUG_FLOAT_ARRAY, self._take_array)
         self._asked_s: dict[str, float] = {}
 
     def poll(self) -> None:
         """Receive from PX4; its modes, texts and failsafes are autopilot_events of the flight."""
-        self.ears.listen(self.time_s)
-        for event in self.ears.autopilot_events:
+        self.listener.listen(self.time_s)
+        for event in self.station.autopilot_events:
             self.note(event.kind, event.text)
-        self.ears.autopilot_events.clear()
+        self.station.autopilot_events.clear()
 
     def close(self) -> None:
         """Let go of its port."""
-        self.ears.close()
+        self.station.close()
+
+    def _take_array(self, said: Any) -> None:
+        """Keep the array that stands for rfly_px4."""
+        name = said[2].partition(b"\0")[0].decode("ascii", "replace")
+        if name in self.arrays or len(self.arrays) < MOST_ARRAYS:
+            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
+
+    def say_array(self, name: str, time_us: int, values: Sequence[float]) -> None:
+        """Send numbers for PX4's topic debug_array."""
+        row = [*values, *[0.0] * ARRAY][:ARRAY]
+        self.station.send(dialect.DEBUG_FLOAT_ARRAY, [time_us, 0, name.encode()[:10], *row])
 
     # ------------------------------------------------------------------ what is
 
     @property
     def mode(self) -> str:
         """PX4's mode, by Ironbird's names."""
-        mode = WORDS.get(self.ears.mode, self.ears.mode.lower())
+        mode = self.listener.telemetry.mode
         return "armed" if mode in ("hold", "take-off") and self.armed and not self.flying else mode
 
     @property
     def armed(self) -> bool:
         """As PX4 says."""
-        return self.ears.armed
+        return self.station.armed
 
     @property
     def flying(self) -> bool:
         """Whether it has left the ground."""
-        return self.kind.flies and self.armed and self.ears.landed not in ("", ON_GROUND)
+        return self.kind.flies and self.armed and self.station.landed not in ("", ON_GROUND)
 
     def estimate(self) -> Motion:
         """PX4's estimate; zeros until it was received."""
-        told = self.ears.telemetry
+        told = self.listener.telemetry
         position, velocity, angles, rates = (
             np.nan_to_num(np.array(row, float)) for row in (told.position, told.velocity, told.attitude, told.rates)
         )
@@ -144,18 +130,18 @@ class Px4Commander(Stand):
 
     def status(self) -> Status:
         """What PX4 is doing."""
-        told, here = self.ears.telemetry, self.estimate()
+        told, here = self.listener.telemetry, self.estimate()
         details = self.rig.receivers[0].details if self.rig.receivers else {}
         eph_m, epv_m = (float(details[name][0]) if name in details else math.nan for name in ("eph", "epv"))
         return Status(
-            mode=self.mode, armed=self.armed, landed=LANDED.get(self.ears.landed, "on_ground"),
+            mode=self.mode, armed=self.armed, landed=LANDED.get(self.station.landed, "on_ground"),
             healthy=(told.ready or self.armed) and not math.isnan(told.position[0]),
-            failsafes=("px4",) if self.ears.failsafe else (),
+            failsafes=("px4",) if self.station.failsafe else (),
             item=max(told.item, 0), items=0, done=False, battery_share=told.battery_share,
             battery_voltage_V=told.battery_voltage_V, battery_current_A=told.battery_current_A,
             position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=told.airspeed_mps,
             throttle=0.0 if math.isnan(told.throttle) else told.throttle, gnss_fix=told.fix,
-            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(MODES["px4"]),
+            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(PX4.words),
         )  # fmt: skip
 
     def actuators(self) -> dict[str, float]:
@@ -169,24 +155,20 @@ class Px4Commander(Stand):
         if done:
             self._asked_s.pop(what, None)
             return None
-        if not self.ears.telemetry.system:
+        if not self.listener.telemetry.system:
             return "PX4 has not been received yet"
         if self.time_s - self._asked_s.get(what, -math.inf) >= ASK_S:
             self._asked_s[what] = self.time_s
             send()
-        return f"PX4 does not do it yet; its last message: {self.ears.last_text or 'nothing'}"
-
-    def _command(self, number: int, *params: float) -> None:
-        named = {f"param{place}": value for place, value in enumerate(params, start=1)}
-        self.ears.say(dialect.COMMAND_LONG, command=number, **named, **self.ears.target)
+        return f"PX4 does not do it yet; its last message: {self.station.last_text or 'nothing'}"
 
     def _at_once(self, number: int, *params: float) -> str | None:
-        self._command(number, *params)
+        self.station.command(number, *params)
         return None
 
     def arm(self) -> str | None:
         """Until PX4 says that it is armed."""
-        return self._ask("arm", self.armed, lambda: self._command(numbers.COMPONENT_ARM_DISARM, 1.0))
+        return self._ask("arm", self.armed, lambda: self.station.command(numbers.COMPONENT_ARM_DISARM, 1.0))
 
     def disarm(self, force: bool = False) -> str | None:
         """At once."""
@@ -194,27 +176,29 @@ class Px4Commander(Stand):
 
     def set_mode(self, mode: str) -> str | None:
         """Until PX4's heartbeat reports it."""
-        name = MODES["px4"].get(mode)
+        name = PX4.words.get(mode)
         if name is None:
-            return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(MODES['px4'])}"
-        main, sub = numbers.PX4_MAIN_MODES.get(name, numbers.PX4_AUTO_MAIN), numbers.PX4_AUTO_MODES.get(name, 0)
+            return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(PX4.words)}"
+        main, sub = PX4.mode_numbers("copter", name)
         return self._ask(
             mode,
-            self.ears.mode == name,
-            lambda: self._command(
+            self.station.mode == name,
+            lambda: self.station.command(
                 numbers.DO_SET_MODE, float(numbers.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED), float(main), float(sub)
             ),
         )
 
     def take_off(self, height_m: float | None = None) -> str | None:
         """To a height above home."""
-        home = self.ears.home
+        home = self.station.home
         if home is None:
             return "PX4 has no home position yet"
         height = home[2] + (10.0 if height_m is None else height_m)
         nan = math.nan
         return self._ask(
-            "take off", self.flying, lambda: self._command(numbers.NAV_TAKEOFF, 0.0, 0.0, 0.0, nan, nan, nan, height)
+            "take off",
+            self.flying,
+            lambda: self.station.command(numbers.NAV_TAKEOFF, 0.0, 0.0, 0.0, nan, nan, nan, height),
         )
 
     def land(self) -> str | None:
@@ -235,19 +219,19 @@ class Px4Commander(Stand):
         except LinkError as error:
             return str(error)
         stamp = {"time_boot_ms": round(self.time_s * 1e3)}
-        self.ears.say(point.message, **point.fields, **stamp, **self.ears.target)
+        self.station.say(point.message, **point.fields, **stamp, **self.station.target)
         return None
 
     def reposition(self, p_N: Sequence[float], yaw: float | None = None) -> str | None:
         """Go to a place and hold there."""
-        home = self.ears.home
+        home = self.station.home
         if home is None:
             return "PX4 has no home position yet"
         latitude, longitude, _ = to_geodetic(Home(*home), p_N)
-        self.ears.say(
+        self.station.say(
             dialect.COMMAND_INT, command=numbers.DO_REPOSITION, frame=numbers.FRAME_GLOBAL, param1=-1.0, param2=1.0,
             param4=math.nan if yaw is None else yaw, x=round(latitude * 1e7), y=round(longitude * 1e7),
-            z=home[2] - float(p_N[2]), **self.ears.target,
+            z=home[2] - float(p_N[2]), **self.station.target,
         )  # fmt: skip
         return None
 
@@ -261,8 +245,9 @@ class Px4Commander(Stand):
 
     def set_loiter_radius(self, radius_m: float) -> str | None:
         """Of circles."""
-        self.ears.say(
-            dialect.PARAM_SET, param_id=b"NAV_LOITER_RAD", param_value=radius_m, param_type=9, **self.ears.target
+        self.station.say(
+            dialect.PARAM_SET, param_id=PX4.radius_param.encode(), param_value=radius_m, param_type=9,
+            **self.station.target,
         )  # fmt: skip
         return None
 
@@ -359,10 +344,10 @@ class Px4Front(RflySimFront):
             self.relay.tell_truth(shown)
 
     def _rfly_ctrl(self, data: Sequence[float]) -> None:
-        self._behind.ears.say_array("rfly_ctrl", self._behind.rig.time_us, data)
+        self._behind.say_array("rfly_ctrl", self._behind.rig.time_us, data)
 
     def _px4_ext(self, shown: Shown) -> bytes:
-        return shown.px4_ext(self._behind.ears.arrays.get(OF_PX4))
+        return shown.px4_ext(self._behind.arrays.get(OF_PX4))
 
     def close(self) -> None:
         """Let go of all ports."""
@@ -406,7 +391,7 @@ class ServedPx4(Px4):
         commander.poll()
         if rig.time_s >= self._ext_s:
             self._ext_s = rig.time_s + EXT_S
-            commander.ears.say_array("ExtToPX4", rig.time_us, self.front.ext_to_px4(commander))
+            commander.say_array("ExtToPX4", rig.time_us, self.front.ext_to_px4(commander))
         self.front.poll(commander)
 
     @property

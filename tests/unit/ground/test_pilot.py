@@ -152,7 +152,7 @@ def free_port() -> int:
 
 def pair(autopilot: str, *, deaf: int = 0, **options: Any) -> Iterator[tuple[Pilot, Played]]:
     port = free_port()
-    with Pilot(autopilot, port=port, **options) as pilot:  # type: ignore[arg-type]
+    with Pilot(autopilot, port=port, **options) as pilot:
         played = Played(common if autopilot == "px4" else ardupilotmega, port, deaf=deaf)
         try:
             yield pilot, played
@@ -175,10 +175,10 @@ def test_an_identity_is_stored_when_the_autopilot_has_found_its_sensor(clock: Cl
     for pilot, played in pair("ardupilot", params={"INS_ACC_ID": None}):
         played.params["INS_ACC_ID"] = (0.0, INT32)
         fly(pilot, played, clock, 10.0)
-        assert "PARAM_SET" not in played.told and not pilot.flying
+        assert "PARAM_SET" not in played.told and not pilot.station.flying
         played.params["INS_ACC_ID"] = (2753028.0, INT32)
         fly(pilot, played, clock, 10.0)
-        assert "PARAM_SET" in played.told and pilot.flying
+        assert "PARAM_SET" in played.told and pilot.station.flying
     for pilot, played in pair("ardupilot", params={"INS_ACC_ID": None}):
         played.params["INS_ACC_ID"] = (0.0, INT32)
         with pytest.raises(LinkError, match=r"parameter INS_ACC_ID': was still 0 after 60 s"):
@@ -193,7 +193,7 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
 
         fly(pilot, played, clock, 60.0)
 
-        assert pilot.flying and played.armed and pilot.armed
+        assert pilot.station.flying and played.armed and pilot.station.armed
         first = 0 if autopilot == "px4" else 1  # ArduPilot keeps home in place 0
         assert [played.items[n + first].command for n in range(3)] == [
             NAV_TAKEOFF,
@@ -203,7 +203,7 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
         assert (played.items[first + 1].x, played.items[first + 1].y) == (474001000, 85001000)
         stored = played.params["COM_X"][0]
         assert (struct.unpack("<i", struct.pack("<f", stored))[0] if autopilot == "px4" else stored) == 7
-        assert pilot.mode == ("MISSION" if autopilot == "px4" else "AUTO")
+        assert pilot.station.mode == ("MISSION" if autopilot == "px4" else "AUTO")
         if autopilot == "px4":
             assert math.isnan(played.items[1].param4)
         else:
@@ -214,7 +214,7 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
         played.landed, played.armed = 1, False
         fly(pilot, played, clock, 5.0)
 
-        assert pilot.finished and pilot.mission_done
+        assert pilot.finished and pilot.station.mission_done
         kinds = [h.kind for h in pilot.autopilot_events]
         assert [k for k in kinds if k in ("ready", "mission", "armed", "finished")] == [
             "ready", "mission", "armed", "armed", "finished",
@@ -225,15 +225,15 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
 def test_without_a_plan_it_takes_off_and_obeys_orders(clock: Clock) -> None:
     for pilot, played in pair("px4", takeoff_m=15.0):
         fly(pilot, played, clock, 5.0)
-        assert 22 in played.commands and pilot.flying
+        assert 22 in played.commands and pilot.station.flying
         played.landed = 2
 
         pilot.order("return")
         fly(pilot, played, clock, 2.0)
-        assert pilot.mode == "RTL" and played.mode == 4 << 16 | PX4_AUTO_MODES["RTL"] << 24
+        assert pilot.station.mode == "RTL" and played.mode == 4 << 16 | PX4_AUTO_MODES["RTL"] << 24
         pilot.order("land")
         fly(pilot, played, clock, 2.0)
-        assert pilot.mode == "LAND" and not pilot.finished
+        assert pilot.station.mode == "LAND" and not pilot.finished
         with pytest.raises(LinkError, match=r"PX4 has no mode 'DANCE'; it has MANUAL"):
             pilot.order("dance")
             fly(pilot, played, clock, 2.0)
@@ -245,7 +245,7 @@ def test_a_mission_without_landing_is_ended_by_an_order(clock: Clock) -> None:
         played.landed = 2
         played.codec.mission_item_reached_send(1)
         fly(pilot, played, clock, 3.0)
-        assert pilot.mode == "LAND"
+        assert pilot.station.mode == "LAND"
 
 
 @pytest.mark.parametrize("passive", [False, True])
@@ -254,18 +254,18 @@ def test_a_copter_that_stands_but_leans_too_much_to_know_it_is_helped(passive: b
         if passive:
             played.armed, played.mode, played.landed = True, 3, 2
         fly(pilot, played, clock, 8.0)
-        assert pilot.flying and pilot.mode == "AUTO"
+        assert pilot.station.flying and pilot.station.mode == "AUTO"
         played.landed, played.sink_cmps = 4, 50
         fly(pilot, played, clock, 10.0)
-        assert pilot.mode == "AUTO"  # it sinks
+        assert pilot.station.mode == "AUTO"  # it sinks
         played.sink_cmps = 3
         fly(pilot, played, clock, 4.0)
-        assert pilot.mode == "AUTO"
+        assert pilot.station.mode == "AUTO"
         fly(pilot, played, clock, 3.0)
-        assert pilot.mode == ("AUTO" if passive else "ALT_HOLD")  # no lean is asked for any more
+        assert pilot.station.mode == ("AUTO" if passive else "ALT_HOLD")  # no lean is asked for any more
         played.landed = 1
         fly(pilot, played, clock, 2.0)
-        assert pilot.mode == ("AUTO" if passive else "LAND")
+        assert pilot.station.mode == ("AUTO" if passive else "LAND")
         assert any(h.kind == "pilot" for h in pilot.autopilot_events) != passive
 
 
@@ -273,17 +273,17 @@ def test_a_helicopter_gets_its_rotor_switched_on_before_its_mission_begins(clock
     for pilot, played in pair("ardupilot", plan=PLAN):
         played.type = 4
         fly(pilot, played, clock, 20.0)
-        assert played.commands[-1] == 218 and played.armed and not pilot.flying
+        assert played.commands[-1] == 218 and played.armed and not pilot.station.flying
         played.codec.statustext_send(5, b"Runup Complete")
         fly(pilot, played, clock, 3.0)
-        assert played.commands[-1] == 300 and pilot.flying
+        assert played.commands[-1] == 300 and pilot.station.flying
     assert 218 not in _commands_of_a_quadrotor(clock)
 
 
 def _commands_of_a_quadrotor(clock: Clock) -> list[int]:
     for pilot, played in pair("ardupilot", plan=PLAN):
         fly(pilot, played, clock, 20.0)
-        assert pilot.flying
+        assert pilot.station.flying
         return played.commands
     raise AssertionError
 
@@ -325,7 +325,7 @@ def test_an_error_names_the_step_and_the_last_words(
                 played.codec.statustext_send(2, b"Preflight Fail: compass")
             if trouble == "lost":
                 fly(pilot, played, clock, 4.0)
-                assert pilot.flying
+                assert pilot.station.flying
                 played.alive = False
             fly(pilot, played, clock, 200.0)
 
@@ -381,7 +381,7 @@ def test_a_passive_one_watches_several_flights_of_another(flights: int, clock: C
         for number in (1, 2):
             played.armed, played.landed = True, 2
             fly(pilot, played, clock, 5.0)
-            assert pilot.flying and not pilot.finished
+            assert pilot.station.flying and not pilot.finished
             played.armed, played.landed = False, 1
             fly(pilot, played, clock, SEEN_S + 1.0)
             assert pilot.finished == (number == flights)
@@ -394,11 +394,13 @@ def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
     for pilot, played in pair("px4"):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.setblocking(False)
-            assert isinstance(pilot.wire, Port)
+            assert isinstance(pilot.station.wire, Port)
             for _ in range(20):
-                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot.wire.socket.getsockname())
+                stranger.sendto(
+                    b"\xfd\xff garbage that begins as a long message", pilot.station.wire.socket.getsockname()
+                )
                 fly(pilot, played, clock, 0.5)
-            assert played.beats > 5 and pilot.mode and pilot.armed
+            assert played.beats > 5 and pilot.station.mode and pilot.station.armed
             with pytest.raises(BlockingIOError):
                 stranger.recv(10)
 

@@ -11,6 +11,7 @@ from pymavlink.dialects.v20 import common
 
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
+from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.sight import message_of
 from ironbird.protocols.mavlink.codec import Packer
 from ironbird.rotations import from_euler
@@ -26,11 +27,11 @@ WORLD = World(
 )
 
 
-def told(track: Track, until_s: float = 0.0, /, *, autopilot: str = "", **table: object) -> Any:
+def told(track: Track, until_s: float = 0.0, /, *, autopilot: str = "ardupilot", **table: object) -> Any:
     """What pymavlink reads of the last sample's message."""
     sensor = sensor_of({"name": "s", **table})
     sample = WorldSensors(WORLD, [sensor]).run(track, until_s)[-1]
-    message, fields = message_of(sensor, sample, 3, autopilot)
+    message, fields = message_of(sensor, sample, 3, flow=DIALECTS.load(autopilot).optical_flow)
     packer = Packer()
     packer.add(message, *fields)
     (read,) = common.MAVLink(None).parse_buffer(bytes(packer.take()))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import common
 
+from ironbird.ground.dialects import DIALECTS
 from ironbird.ground.station import Station
 from ironbird.ground.wires import Port
 
@@ -35,7 +36,7 @@ class Voice:
 def heard() -> Iterator[Any]:
     """A station, and a way to make voices that it hears."""
     port = Port(0)
-    station = Station("px4", kind="copter", wire=port, passive=True)
+    station = Station(port, DIALECTS.load("px4"), passive=True)
     voices: list[Voice] = []
 
     def voice(system: int = 1, component: int = 1) -> Voice:
@@ -54,7 +55,7 @@ def test_heights_speeds_and_places_are_in_metres_and_degrees(heard: Any) -> None
     autopilot.beat()
     autopilot.codec.global_position_int_send(0, 0, 0, 500_000, 12_340, 0, 0, -150, 0)
     autopilot.codec.home_position_send(474_000_000, 85_000_000, 488_000, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0)
-    station._receive()
+    station.receive()
 
     assert (station.height_m, station.sink_mps) == pytest.approx((12.34, -1.5))  # mm above home, cm/s down
     assert station.home == pytest.approx((47.4, 8.5, 488.0))
@@ -68,16 +69,16 @@ def test_other_systems_and_other_components_are_not_taken_for_the_autopilot(hear
         other.write = autopilot.write
     autopilot.beat()
     autopilot.codec.global_position_int_send(0, 0, 0, 0, 5_000, 0, 0, 0, 0)
-    station._receive()
+    station.receive()
 
     neighbour.codec.global_position_int_send(0, 0, 0, 0, 77_000, 0, 0, 0, 0)
     neighbour.codec.extended_sys_state_send(0, 1)
     gimbal.beat(GENERIC, ARMED)  # as some payloads do
     ground.beat(8, ARMED)  # MAV_AUTOPILOT_INVALID
-    station._receive()
+    station.receive()
 
     assert station.height_m == 5.0 and station.landed == "" and not station.armed
-    assert station._system == 1 and station._component == 1
+    assert station.system == 1 and station.component == 1
 
 
 @pytest.mark.parametrize("status", [CRITICAL, EMERGENCY])
@@ -86,6 +87,6 @@ def test_a_failsafe_is_noted_when_it_begins_and_when_it_is_over(heard: Any, stat
     autopilot = voice()
     for said in (ACTIVE, status, status, ACTIVE):
         autopilot.beat(status=said)
-    station._receive()
+    station.receive()
 
     assert [h.text for h in station.autopilot_events if h.kind == "failsafe"] == ["failsafe", "failsafe over"]

@@ -48,7 +48,7 @@ class Behind:
         while not holds():
             assert self.commander.time_s < end_s, (
                 self.front.notes,
-                self.commander.ears.last_text,
+                self.commander.station.last_text,
                 self.client.estimate,
             )
             self.step()
@@ -92,7 +92,7 @@ def test_structs_become_mavlink_for_px4_and_its_telemetry_becomes_structs(behind
     packer = Packer(1, 1)
     packer.add(dialect.DEBUG_FLOAT_ARRAY, 0, 0, b"rfly_px4", *[0.25] * 58)
     frame = bytes(packer.take())
-    source = rig.commander.ears._heard_from
+    source = rig.commander.station._heard_from
     assert source is not None
     rig.wire.read = lambda: iter([(source, frame)])  # type: ignore[method-assign]
     rig.until(lambda: client.actuators == (0.25,) * 8)

@@ -192,16 +192,16 @@ def test_of_an_autopilot_that_we_started_nobody_else_is_heard(started: bool) -> 
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger,
         child("udp", free_udp_port()) as pid,
     ):
-        wire = cast(Port, pilot.wire)
+        wire = cast(Port, pilot.station.wire)
         if started:
             wire.process = cast(AutopilotProcess, Process(pid))
         stranger.sendto(heartbeat(), ("127.0.0.1", port))
         deadline = time.monotonic() + 5.0
-        while not wire.door.refused and not pilot.received and time.monotonic() < deadline:
-            pilot._receive()
+        while not wire.door.refused and not pilot.station.received and time.monotonic() < deadline:
+            pilot.station.receive()
 
-        assert pilot.received == (0 if started else 1)
-        assert bool(pilot.last_heartbeat) is not started
+        assert pilot.station.received == (0 if started else 1)
+        assert bool(pilot.station.last_heartbeat) is not started
 
 
 @pytest.mark.parametrize("length", [20, 60_000])
@@ -218,10 +218,10 @@ def test_a_flood_to_a_ground_station_does_not_hold_up_the_flight(length: int) ->
                 return b"\xfe" * length, ("127.0.0.1", sender.getsockname()[1])
 
         sender.sendto(b"", ("127.0.0.1", port))
-        wire = cast(Port, pilot.wire)
+        wire = cast(Port, pilot.station.wire)
         real, wire.socket = wire.socket, cast(socket.socket, Endless())
         try:
-            pilot._receive()
+            pilot.station.receive()
         finally:
             wire.socket = real
         assert 10 < len(received) < 10_000 and len(received) * length < 2_000_000

@@ -21,19 +21,18 @@ from typing import Any
 
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError, shortened
 from ironbird.ground.client.calls import Calls
+from ironbird.ground.client.telemetry import Telemetry
 from ironbird.ground.handshakes import Script
-from ironbird.ground.wires import Disturbed, Wire
+from ironbird.ground.wires import Wire
 from ironbird.protocols.mavlink import numbers
 from ironbird.protocols.orders import HEADER, Order, read_orders
 from ironbird.protocols.plan_file import LocalItem, Plan
 from ironbird.rig.rig import Rig
-from ironbird.rig.system import AutopilotEvent
 
 READY_S, MISSION_S, MOVE_S = 240.0, 240.0, 180.0  # of simulation time, for an order
 TAKE_OFF_M = 5.0
 MOST_RUNNING = 64  # orders on their way at once
 MOST_KEPT = 200  # orders that are reported
-MOST_NOTES = 10_000
 WAITS, RUNS, DONE, REFUSED, REPLACED = "waits", "on its way", "done", "refused", "replaced"
 
 
@@ -52,7 +51,7 @@ class Ordered:
         return f"{self.order.name} {args}".strip()
 
 
-class Attended(Calls):
+class Attended:
     """The pilot of one flight, for whoever gives it orders (`ORDERS`); `script` is a record of such orders to begin
     with. `plan` is what the order `mission` flies until another mission came, `items` the same in metres from home.
     With `accept_calibration` ArduPilot is asked to accept the offsets that it was given.
@@ -67,7 +66,9 @@ class Attended(Calls):
         script: str = "",
         accept_calibration: bool = False,
     ) -> None:
-        super().__init__(wire)
+        self.calls = Calls(wire, simulated=True)
+        self.station, self.hands = self.calls.station, self.calls.hands
+        self.autopilot_events = self.station.autopilot_events
         self.items = list(items)
         self.orders: list[Ordered] = []
         self.finished = False
@@ -75,9 +76,8 @@ class Attended(Calls):
         self._played = read_orders(script)
         self._next: list[Order] = []
         self._lines = [HEADER]
-        self._disturbed = False
         if accept_calibration:
-            self.submit(self._accept_calibration())
+            self.calls.core.submit(self._accept_calibration())
         for order in self._played:
             _checked(order.name, order.args)
 
@@ -86,19 +86,26 @@ class Attended(Calls):
     def poll(self, rig: Rig) -> None:
         """Send orders that are due, exchange messages, check results."""
         now_us = rig.time_us
-        if rig.links is not None and not self._disturbed and rig.links.take("telemetry"):
-            self.wire = Disturbed(self.wire, rig.links.way("ground"), rig.links.way("vehicle"))
-        self._disturbed = True
+        self.station.disturb(rig.links)
         while self._played and self._played[0].time_us <= now_us:
             self._give(self._played.popleft(), now_us)
         due, self._next = self._next, []
         for order in due:
             self._give(order, now_us)
-        self._now_s = rig.time_s
-        self._turn(rig.time_s)
+        self.station.now_s = rig.time_s
+        self.calls.core.turn(rig.time_s)
         for ordered in self.orders:
             if ordered.state == RUNS and ordered.future is not None and ordered.future.done():
                 self._look(ordered, ordered.future)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The newest telemetry of the vehicle."""
+        return self.calls.telemetry
+
+    def close(self) -> None:
+        """Let go of the wire. May be called twice."""
+        self.calls.core.close()
 
     def order(self, name: str, args: Mapping[str, Any]) -> None:
         """Have something done at the next poll; `TypeError` or `ValueError` if its arguments are not the order's."""
@@ -121,7 +128,7 @@ class Attended(Calls):
 
     def params_known(self) -> dict[str, float]:
         """The autopilot's parameters that were received so far, by name."""
-        return dict(sorted(self._table.values()))
+        return dict(sorted(self.calls.table.values()))
 
     def _give(self, order: Order, now_us: int) -> None:
         given = Ordered(Order(now_us, order.name, order.args))
@@ -136,9 +143,9 @@ class Attended(Calls):
             self.orders = [one for one in self.orders if one is not oldest]
         self.orders.append(given)
         if order.name != "sticks":
-            self._note("order", given.words())
+            self.station.note("order", given.words())
         try:
-            given.future = self.submit(ORDERS[order.name](self, **order.args))
+            given.future = self.calls.core.submit(ORDERS[order.name](self, **order.args))
             given.state = RUNS
         except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record written by hand
             given.state, given.why = REFUSED, str(error)
@@ -149,88 +156,79 @@ class Attended(Calls):
             ordered.state = REPLACED if future.cancelled() else DONE
             return
         ordered.state, ordered.why = REFUSED, str(error)
-        self._note("order", f"{ordered.order.name} was not done: {shortened(error, 300)}")
-
-    # ------------------------------------------------------------------------------------------ its clock and its notes
-
-    def _wall_s(self) -> float:
-        """Simulation time alone decides: time may stand, or run as fast as it likes."""
-        return self._now_s
-
-    def _note(self, kind: str, text: str) -> None:
-        if len(self.autopilot_events) < MOST_NOTES:
-            self.autopilot_events.append(AutopilotEvent(self._now_s, kind, text))
+        self.station.note("order", f"{ordered.order.name} was not done: {shortened(error, 300)}")
 
     # ------------------------------------------------------------------------------------------ orders
 
     def _accept_calibration(self) -> Script:
         """Before the first order is done: until then arming is refused, and asked for again."""
-        yield from self.meet(READY_S)
-        yield from self.wait("an attitude", lambda: not math.isnan(self.telemetry.attitude[0]))
-        yield from self._ask_to_accept_calibration()
+        yield from self.calls.meet(READY_S)
+        yield from self.hands.wait("an attitude", lambda: not math.isnan(self.calls.telemetry.attitude[0]))
+        yield from self.hands.ask_to_accept_calibration()
 
     def fly_mission(self, item: int = 0) -> Script:
         """Fly the mission: the vehicle's own is handed over first, once it is ready."""
         if self._own is not None:
-            yield from self.wait_ready(READY_S)
+            yield from self.calls.wait_ready(READY_S)
             plan, self._own = self._own, None
             for word, kind, items in (
                 ("fence", numbers.MAV_MISSION_TYPE_FENCE, plan.fence),
                 ("rally", numbers.MAV_MISSION_TYPE_RALLY, plan.rally),
             ):
                 if items:
-                    yield from self._hand_over(word, kind, items)
-            yield from self.upload_mission(plan.items, MISSION_S)
-        self.allow(MISSION_S)
-        yield from self.wait("the new mission", lambda: not self._runs("set_mission"))
-        yield from self.start_mission(int(item), MISSION_S)
+                    yield from self.hands.hand_over(word, kind, items)
+            yield from self.calls.upload_mission(plan.items, MISSION_S)
+        self.hands.allow(MISSION_S)
+        yield from self.hands.wait("the new mission", lambda: not self._runs("set_mission"))
+        yield from self.calls.start_mission(int(item), MISSION_S)
 
     def take_mission(self, items: Sequence[Sequence[Any]]) -> Script:
         """Another mission, in metres from home."""
         local = [LocalItem(*item) for item in items]
-        yield from self.upload_mission(local, MISSION_S)
+        yield from self.calls.upload_mission(local, MISSION_S)
         self._own, self.items = None, local
 
     def go_to(self, north_m: float, east_m: float, height_m: float | None = None) -> Script:
         """To a place, as ground stations do it: the autopilot holds there by itself."""
-        self.allow(MOVE_S)
-        if not self.armed:
+        self.hands.allow(MOVE_S)
+        if not self.station.armed:
             raise LinkError("not armed")
         if height_m is None:
-            yield from self.wait("a height", lambda: not math.isnan(self.telemetry.height_m))
-            height_m = max(self.telemetry.height_m, 0.0)
-        yield from self._reposition((float(north_m), float(east_m), -float(height_m)))
+            yield from self.hands.wait("a height", lambda: not math.isnan(self.calls.telemetry.height_m))
+            height_m = max(self.calls.telemetry.height_m, 0.0)
+        yield from self.hands.reposition((float(north_m), float(east_m), -float(height_m)))
+        self.calls.core.streams.pop("set-point", None)
 
     def _runs(self, name: str) -> bool:
         return any(one.state == RUNS and one.order.name == name for one in self.orders)
 
 
 def _take_off(pilot: Attended, height_m: float | None = None) -> Script:
-    return pilot.take_off(TAKE_OFF_M if height_m is None else float(height_m), MOVE_S)
+    return pilot.calls.take_off(TAKE_OFF_M if height_m is None else float(height_m), MOVE_S)
 
 
 def _tune(pilot: Attended, path: str, value: float) -> Script:
-    return pilot.set_param(str(path), float(value))
+    return pilot.calls.set_param(str(path), float(value))
 
 
 def _sticks(pilot: Attended, roll: float, pitch: float, throttle: float, yaw: float) -> Script:
-    return pilot.sticks(float(roll), float(pitch), float(throttle), float(yaw))
+    return pilot.calls.sticks(float(roll), float(pitch), float(throttle), float(yaw))
 
 
 ORDERS: dict[str, Callable[..., Generator[None, None, Any]]] = {
-    "arm": lambda pilot: pilot.arm(MOVE_S),
-    "disarm": lambda pilot, force=False: pilot.disarm(bool(force)),
+    "arm": lambda pilot: pilot.calls.arm(MOVE_S),
+    "disarm": lambda pilot, force=False: pilot.calls.disarm(bool(force)),
     "take_off": _take_off,
-    "land": lambda pilot: pilot.land(),
-    "return": lambda pilot: pilot.return_home(),
-    "hold": lambda pilot: pilot.hold(),
+    "land": lambda pilot: pilot.calls.land(),
+    "return": lambda pilot: pilot.calls.return_home(),
+    "hold": lambda pilot: pilot.calls.hold(),
     "mission": lambda pilot, item=0: pilot.fly_mission(item),
     "set_mission": lambda pilot, items: pilot.take_mission(items),
-    "mode": lambda pilot, mode: pilot.set_mode(str(mode)),
+    "mode": lambda pilot, mode: pilot.calls.set_mode(str(mode)),
     "goto": Attended.go_to,
     "sticks": _sticks,
     "tune": _tune,
-    "read_params": lambda pilot: pilot.params(),
+    "read_params": lambda pilot: pilot.calls.params(),
 }
 MOVES = frozenset({"arm", "disarm", "take_off", "land", "return", "hold", "mission", "mode", "goto"})  # one at a time
 

@@ -11,10 +11,10 @@ from ironbird.errors import LinkError
 from ironbird.ground.client.core import Call, Core
 from ironbird.ground.client.setpoints import Frame, SetPoint, leaning, moving, moving_globally, sticks, turning
 from ironbird.ground.client.telemetry import Telemetry
-from ironbird.ground.handshakes import Script, param_value
+from ironbird.ground.handshakes import Script
 from ironbird.ground.texts import ON_GROUND
 from ironbird.ground.wires import Wire
-from ironbird.protocols.geodesy import to_geodetic, to_local
+from ironbird.protocols.geodesy import to_local
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.failures import failure
 from ironbird.protocols.plan_file import ITEMS_MOST, TOUCHES, Home, LocalItem, PlanItem, from_mission, load_plan
@@ -25,58 +25,66 @@ SPEEDS = {
     "air": numbers.SPEED_TYPE_AIRSPEED, "ground": numbers.SPEED_TYPE_GROUNDSPEED,
     "climb": numbers.SPEED_TYPE_CLIMB_SPEED, "descent": numbers.SPEED_TYPE_DESCENT_SPEED,
 }  # fmt: skip
-RADIUS_PARAMS = {"px4": "NAV_LOITER_RAD", "ardupilot": "WP_LOITER_RAD"}
 Mission = str | Path | Sequence[PlanItem] | Sequence[LocalItem]
 
 
-class Calls(Core):
+class Calls:
     """A vehicle to be called. Lengths in m, speeds in m/s, angles in rad; north, east, down or forward, right, down.
 
     `within_s` is the deadline of a call in seconds of the wall: `LinkError` says then who did not do what, for how
     long, and what was received last.
     """
 
-    def __init__(self, wire: Wire, *, system: int = 0) -> None:
-        super().__init__(wire, system=system)
-        self._table: dict[int, tuple[str, float]] = {}  # parameters by place
+    def __init__(self, wire: Wire, *, system: int = 0, simulated: bool = False) -> None:
+        self.core = Core(wire, system=system, simulated=simulated)
+        self.station, self.hands = self.core.station, self.core.hands
+        self.plan: list[PlanItem] = []
+        self.table: dict[int, tuple[str, float]] = {}  # parameters by place
         self._table_size = -1
         self._mission_count = -1
         self._mission_items: dict[int, PlanItem] = {}
-        self._listen(dialect.MISSION_COUNT, self._take_count)
-        self._listen(dialect.MISSION_ITEM_INT, self._take_item)
+        self.station.listen(dialect.PARAM_VALUE, self._take_param)
+        self.station.listen(dialect.MISSION_COUNT, self._take_count)
+        self.station.listen(dialect.MISSION_ITEM_INT, self._take_item)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The newest telemetry of the vehicle."""
+        return self.core.listener.telemetry
 
     def meet(self, within_s: float) -> Script:
         """Wait for the first heartbeat of the vehicle."""
-        self.allow(within_s)
-        yield from self.wait("the first heartbeat", lambda: self._system > 0)
+        self.hands.allow(within_s)
+        yield from self.hands.wait("the first heartbeat", lambda: self.station.system > 0)
 
     # ------------------------------------------------------------------------------------------ arming and modes
 
     def wait_ready(self, within_s: float = 120.0) -> Script:
         """Wait until the vehicle's own checks before arming pass and it knows its home."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
 
         def ready() -> bool:
-            return self.telemetry.ready and (self.home is not None or self.kind == "sub")
+            return self.telemetry.ready and (self.station.home is not None or self.station.kind == "sub")
 
-        yield from self.wait("ready to be armed", ready)
+        yield from self.hands.wait("ready to be armed", ready)
 
     def arm(self, within_s: float = 60.0) -> Script:
         """Arm: asked again while it is refused; waits until the vehicle says that it is armed.
 
         ArduPilot's copters, rovers and boats are put into GUIDED first: there they arm without a remote control.
         """
-        self.allow(within_s)
-        if self.autopilot == "ardupilot" and self.kind in ("copter", "rover", "boat") and not self.armed:
-            yield from self.change_mode("offboard")
-        yield from self._arm()
+        self.hands.allow(within_s)
+        mode = self.station.dialect.arming_mode(self.station.kind)
+        if mode and not self.station.armed:
+            yield from self.hands.change_mode(mode)
+        yield from self.hands.arm()
 
     def disarm(self, force: bool = False, within_s: float = 30.0) -> Script:
         """Disarm, with `force` also in flight; waits until the vehicle says that it is disarmed."""
-        self.allow(within_s)
-        self.streams.clear()
-        yield from self._ask("disarming", numbers.COMPONENT_ARM_DISARM, 0, FORCE if force else 0)
-        yield from self.wait("disarmed", lambda: not self.armed)
+        self.hands.allow(within_s)
+        self.core.streams.clear()
+        yield from self.hands.ask("disarming", numbers.COMPONENT_ARM_DISARM, 0, FORCE if force else 0)
+        yield from self.hands.wait("disarmed", lambda: not self.station.armed)
 
     def set_mode(self, mode: str, within_s: float = 30.0) -> Script:
         """Change to a mode; waits until the vehicle says that it is in it.
@@ -84,44 +92,46 @@ class Calls(Core):
         By word (hold, mission, return, land, offboard, position, altitude, stabilized, manual, acro) or by the
         autopilot's own name.
         """
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._leave_for(mode)
 
     def hold(self, within_s: float = 30.0) -> Script:
         """Stay here (a wing circles); waits for the mode. Ends the stream of set-points."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._leave_for("hold")
 
     def return_home(self, within_s: float = 30.0) -> Script:
         """Fly home by the autopilot's rules; waits for the mode. Ends the stream of set-points."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._leave_for("return")
 
     # ------------------------------------------------------------------------------------------ up and down
 
     def take_off(self, height: float = 10.0, within_s: float = 120.0) -> Script:
         """Take off to a height over home; arms if need be. Waits until nine tenths of the height are reached."""
-        self.allow(within_s)
+        station = self.station
+        self.hands.allow(within_s)
         _need(0.0 < height < 1e5, f"a take-off to {height!r} m")
-        _need(self.kind not in TOUCHES, f"a {self.kind} does not take off")
-        if self.autopilot == "px4":
-            yield from self.wait("a home position", lambda: self.home is not None)
-        elif self.kind == "plane":
-            yield from self._set_param("TKOFF_ALT", height)
-        self.streams.pop("set-point", None)
-        if self.armed and self.autopilot == "ardupilot" and self.kind != "plane":
-            yield from self.change_mode("offboard")
-        yield from self._take_off(height)
-        yield from self.wait(f"a height of {height:g} m", lambda: self.telemetry.height_m >= 0.9 * height)
-        if self.kind == "plane" and self.autopilot == "px4":  # a place that is given earlier is lost
-            yield from self.wait("the end of the take-off", lambda: self.telemetry.mode != "take-off")
+        _need(station.kind not in TOUCHES, f"a {station.kind} does not take off")
+        if station.dialect.take_off_needs_home:
+            yield from self.hands.wait("a home position", lambda: station.home is not None)
+        if param := station.dialect.height_param(station.kind):
+            yield from self.hands.set_param(param, height)
+        self.core.streams.pop("set-point", None)
+        mode = station.dialect.climbing_mode(station.kind)
+        if mode and station.armed:
+            yield from self.hands.change_mode(mode)
+        yield from self.hands.take_off(height)
+        yield from self.hands.wait(f"a height of {height:g} m", lambda: self.telemetry.height_m >= 0.9 * height)
+        if station.dialect.take_off_is_a_mode(station.kind):
+            yield from self.hands.wait("the end of the take-off", lambda: self.telemetry.mode != "take-off")
 
     def land(self, north: float | None = None, east: float | None = None, within_s: float = 120.0) -> Script:
         """Land here, or after a flight to a place at the present height; waits for the mode.
 
         A plane of ArduPilot returns instead; one of PX4 needs a landing in its mission.
         """
-        self.allow(within_s)
+        self.hands.allow(within_s)
         if north is not None or east is not None:
             _, _, down = yield from self._known_position()
             yield from self._go((north or 0.0, east or 0.0, down), None, ARRIVED_M)
@@ -129,13 +139,13 @@ class Calls(Core):
 
     def wait_landed(self, within_s: float = 120.0) -> Script:
         """Wait until the vehicle says that it is on the ground, or is disarmed."""
-        self.allow(within_s)
-        yield from self.wait("landed", lambda: self.landed == ON_GROUND or not self.armed)
+        self.hands.allow(within_s)
+        yield from self.hands.wait("landed", lambda: self.station.landed == ON_GROUND or not self.station.armed)
 
     def wait_disarmed(self, within_s: float = 120.0) -> Script:
         """Wait until the motors are off."""
-        self.allow(within_s)
-        yield from self.wait("disarmed", lambda: not self.armed)
+        self.hands.allow(within_s)
+        yield from self.hands.wait("disarmed", lambda: not self.station.armed)
 
     # ------------------------------------------------------------------------------------------ set-points
 
@@ -153,12 +163,12 @@ class Calls(Core):
 
         In frame "body" the place is forward, right and down of where the vehicle is now.
         """
-        self.allow(within_s)
-        _need(self.armed, "not armed: call arm() and take_off() first")
+        self.hands.allow(within_s)
+        _need(self.station.armed, "not armed: call arm() and take_off() first")
         place = (north, east, down)
         if frame == "body":
             place = yield from self._ahead(place)
-        wing = self.kind == "plane"
+        wing = self.station.kind == "plane"
         yield from self._go(place, yaw, radius or (ARRIVED_WING_M if wing else ARRIVED_M))
 
     def goto_global(
@@ -171,10 +181,10 @@ class Calls(Core):
         within_s: float = 120.0,
     ) -> Script:
         """Fly to a place on the earth, its height over home, and wait until the vehicle is there."""
-        self.allow(within_s)
-        _need(self.armed, "not armed: call arm() and take_off() first")
+        self.hands.allow(within_s)
+        _need(self.station.armed, "not armed: call arm() and take_off() first")
         target = Home(latitude_deg, longitude_deg, height)
-        near = radius or (ARRIVED_WING_M if self.kind == "plane" else ARRIVED_M)
+        near = radius or (ARRIVED_WING_M if self.station.kind == "plane" else ARRIVED_M)
         yield from self._offboard(moving_globally(*target, yaw))
 
         def there() -> bool:
@@ -193,7 +203,7 @@ class Calls(Core):
         within_s: float = 30.0,
     ) -> Script:
         """Set-point of a place, sent again until another comes. Waits only for the mode offboard, if it is another."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         place = (north, east, down)
         if frame == "body":
             place = yield from self._ahead(place)
@@ -208,7 +218,7 @@ class Calls(Core):
         within_s: float = 30.0,
     ) -> Script:
         """Set-point of a place on the earth, its height over home. Waits only for the mode offboard."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._offboard(moving_globally(latitude_deg, longitude_deg, height, yaw))
 
     def velocity(
@@ -225,7 +235,7 @@ class Calls(Core):
 
         Sent again until another comes. Waits only for the mode offboard, if it is another.
         """
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._offboard(moving(velocity=(x, y, down), yaw=yaw, yaw_rate=yaw_rate, frame=frame))
 
     def acceleration(
@@ -239,7 +249,7 @@ class Calls(Core):
         within_s: float = 30.0,
     ) -> Script:
         """Set-point of an acceleration, axes as of `velocity`. Waits only for the mode offboard."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._offboard(moving(acceleration=(x, y, down), yaw=yaw, yaw_rate=yaw_rate, frame=frame))
 
     def attitude(
@@ -249,7 +259,7 @@ class Calls(Core):
 
         ArduPilot takes thrust for a climb rate with 0.5 for none, unless its GUID_OPTIONS say otherwise.
         """
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._offboard(leaning(roll, pitch, yaw, thrust))
 
     def rates(
@@ -261,7 +271,7 @@ class Calls(Core):
         within_s: float = 30.0,
     ) -> Script:
         """Set-point of rates of the body in rad/s, and thrust from 0 to 1. Waits only for the mode offboard."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         yield from self._offboard(turning(roll_rate, pitch_rate, yaw_rate, thrust))
 
     def sticks(
@@ -271,37 +281,39 @@ class Calls(Core):
 
         They fly the vehicle in its modes by hand: `set_mode("position")`.
         """
-        self.allow(30.0)
-        self.stream("sticks", sticks(roll, pitch, throttle, yaw, buttons))
+        self.hands.allow(30.0)
+        self.core.stream("sticks", sticks(roll, pitch, throttle, yaw, buttons))
         yield from ()
 
     def release(self) -> Script:
         """End the streams of set-points and sticks: the vehicle's own failsafe takes over. Waits for nothing."""
-        self.streams.clear()
+        self.core.streams.clear()
         yield from ()
 
     # ------------------------------------------------------------------------------------------ limits and home
 
     def speed(self, speed: float, of: str = "ground", within_s: float = 30.0) -> Script:
         """Change the speed of flight (`of`: ground, air, climb, descent); waits for the answer."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         _need(of in SPEEDS, f"a speed of '{of}'; give one of {', '.join(SPEEDS)}")
         _need(0.0 < speed < 1e3, f"a speed of {speed!r} m/s")
-        yield from self._ask(f"a speed of {speed:g} m/s", numbers.DO_CHANGE_SPEED, SPEEDS[of], speed, -1)
+        yield from self.hands.ask(f"a speed of {speed:g} m/s", numbers.DO_CHANGE_SPEED, SPEEDS[of], speed, -1)
 
     def loiter_radius(self, radius: float, within_s: float = 30.0) -> Script:
         """Change the radius of a wing's circles, a parameter; waits until it is stored."""
-        self.allow(within_s)
-        yield from self._set_param(RADIUS_PARAMS[self.autopilot], radius)
+        self.hands.allow(within_s)
+        yield from self.hands.set_param(self.station.dialect.radius_param, radius)
 
     def set_home(
         self, latitude_deg: float | None = None, longitude_deg: float = 0.0, height: float = 0.0, within_s: float = 30.0
     ) -> Script:
         """Make this place home, or one on the earth with its height above the sea; waits for the answer."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         here = latitude_deg is None
         place = (latitude_deg or 0.0, longitude_deg, height)
-        yield from self._ask_int("a home position", numbers.DO_SET_HOME, (1.0 if here else 0.0, 0.0, 0.0, 0.0), place)
+        yield from self.hands.ask_int(
+            "a home position", numbers.DO_SET_HOME, (1.0 if here else 0.0, 0.0, 0.0, 0.0), place
+        )
 
     # ------------------------------------------------------------------------------------------ missions
 
@@ -310,154 +322,157 @@ class Calls(Core):
 
         A list of nothing deletes the mission.
         """
-        self.allow(within_s)
+        station = self.station
+        self.hands.allow(within_s)
         if isinstance(mission, str | Path):
             plan = load_plan(mission).items
         elif mission and not isinstance(mission[0], PlanItem):
-            yield from self.wait("a home position", lambda: self.home is not None)
-            assert self.home is not None
-            plan = from_mission([LocalItem(*item) for item in mission], Home(*self.home), kind=self.kind)  # type: ignore[misc]
+            yield from self.hands.wait("a home position", lambda: station.home is not None)
+            assert station.home is not None
+            items = [LocalItem(*item) for item in mission]  # type: ignore[misc]
+            plan = from_mission(items, Home(*station.home), kind=station.kind)
         else:
             plan = [item for item in mission if isinstance(item, PlanItem)]
         self.plan = plan
         if plan:
-            yield from self._upload()
+            yield from self.hands.upload(plan)
             return
-        self._mission_ack = None
-        self._begin("deletion of the mission", 0, 0)
-        yield from self._repeat(
-            lambda: self._say(dialect.MISSION_CLEAR_ALL, **self._target), lambda: self._mission_ack is not None
+        station.mission_ack = None
+        self.hands.begin("deletion of the mission")
+        yield from self.hands.repeat(
+            lambda: station.say(dialect.MISSION_CLEAR_ALL, **station.target), lambda: station.mission_ack is not None
         )
 
     def download_mission(self, within_s: float = 60.0) -> Call[list[PlanItem]]:
         """The mission that the vehicle has; waits for every item."""
-        self.allow(within_s)
-        step = self._begin("the mission's length", 0, 0)
+        self.hands.allow(within_s)
+        step = self.hands.begin("the mission's length")
         self._mission_count, self._mission_items = -1, {}
-        yield from self._repeat(
-            lambda: self._say(dialect.MISSION_REQUEST_LIST, **self._target), lambda: self._mission_count >= 0
+        yield from self.hands.repeat(
+            lambda: self.station.say(dialect.MISSION_REQUEST_LIST, **self.station.target),
+            lambda: self._mission_count >= 0,
         )
         if self._mission_count > ITEMS_MOST:
-            raise self._failed(step, f"is {self._mission_count}, more than any mission ({ITEMS_MOST})")
+            raise self.hands.failed(step, f"is {self._mission_count}, more than any mission ({ITEMS_MOST})")
         for number in range(self._mission_count):
-            self._begin(f"item {number} of {self._mission_count} of the mission", 0, 0)
+            self.hands.begin(f"item {number} of {self._mission_count} of the mission")
 
             def ask(number: int = number) -> None:
-                self._say(dialect.MISSION_REQUEST_INT, seq=number, **self._target)
+                self.station.say(dialect.MISSION_REQUEST_INT, seq=number, **self.station.target)
 
             def came(number: int = number) -> bool:
                 return number in self._mission_items
 
-            yield from self._repeat(ask, came)
-        self._say(dialect.MISSION_ACK, **self._target)
+            yield from self.hands.repeat(ask, came)
+        self.station.say(dialect.MISSION_ACK, **self.station.target)
         items = [self._mission_items[number] for number in range(self._mission_count)]
-        return items[1:] if self.autopilot == "ardupilot" else items  # its place 0 is home
+        return self.station.dialect.plan_of(items)
 
     def start_mission(self, item: int = 0, within_s: float = 60.0) -> Script:
         """Arm if need be and start the mission; waits for both modes. Ends the stream of set-points."""
-        self.allow(within_s)
-        self.flying, self.mission_done, self.reached = True, False, -1
+        station = self.station
+        self.hands.allow(within_s)
+        station.flying, station.mission_done, station.reached = True, False, -1
         if item:
-            self._begin(f"item {item}", 0, 0)
-            yield from self._repeat(
-                lambda: self._say(dialect.MISSION_SET_CURRENT, seq=item, **self._target), lambda: self.current == item
+            self.hands.begin(f"item {item}")
+            yield from self.hands.repeat(
+                lambda: station.say(dialect.MISSION_SET_CURRENT, seq=item, **station.target),
+                lambda: station.current == item,
             )
-        yield from self._start_mission()
-        self.streams.pop("set-point", None)
+        yield from self.hands.start_mission()
+        self.core.streams.pop("set-point", None)
 
     def wait_mission(self, within_s: float = 600.0) -> Script:
         """Wait until the last item is reached, the vehicle says that the mission is complete, or it is disarmed."""
-        self.allow(within_s)
-        last = len(self._items()) - 1 if self.plan else None
+        station = self.station
+        self.hands.allow(within_s)
+        last = len(station.dialect.mission_items(self.plan, None)) - 1 if self.plan else None
 
         def over() -> bool:
-            return self.mission_done or not self.armed or (last is not None and self.reached >= last)
+            return station.mission_done or not station.armed or (last is not None and station.reached >= last)
 
-        yield from self.wait("the end of the mission", over)
+        yield from self.hands.wait("the end of the mission", over)
 
     # ------------------------------------------------------------------------------------------ parameters, faults
 
     def param(self, name: str, within_s: float = 10.0) -> Call[float]:
         """The value of a parameter; waits for the answer."""
-        self.allow(within_s)
-        value, _ = yield from self._read_param(_param_name(name))
+        self.hands.allow(within_s)
+        value, _ = yield from self.hands.read_param(_param_name(name))
         return value
 
     def set_param(self, name: str, value: float, within_s: float = 15.0) -> Script:
         """Set a parameter; waits until the vehicle says the new value."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         _need(math.isfinite(value), f"parameter {name}: {value!r} is no number to set")
-        yield from self._set_param(_param_name(name), value)
+        yield from self.hands.set_param(_param_name(name), value)
 
     def params(self, within_s: float = 120.0) -> Call[dict[str, float]]:
         """All parameters by name; waits for every one, and asks again for those that were lost."""
-        self.allow(within_s)
-        self._table, self._table_size = {}, -1
-        step = self._begin("the list of parameters", 0, 0)
-        yield from self._repeat(
-            lambda: self._say(dialect.PARAM_REQUEST_LIST, **self._target), lambda: self._table_size >= 0
+        self.hands.allow(within_s)
+        self.table, self._table_size = {}, -1
+        step = self.hands.begin("the list of parameters")
+        yield from self.hands.repeat(
+            lambda: self.station.say(dialect.PARAM_REQUEST_LIST, **self.station.target), lambda: self._table_size >= 0
         )
-        while len(self._table) < self._table_size:
-            had, since = len(self._table), self._wall_s()
+        while len(self.table) < self._table_size:
+            had, since = len(self.table), self.station.wall_s()
             step.note = f"{had} of {self._table_size} came"
-            while len(self._table) == had and self._wall_s() - since < 0.5:
+            while len(self.table) == had and self.station.wall_s() - since < 0.5:
                 yield
-            if len(self._table) > had:
+            if len(self.table) > had:
                 continue
-            missing = [place for place in range(self._table_size) if place not in self._table]
+            missing = [place for place in range(self._table_size) if place not in self.table]
             for place in missing[:20]:
-                self._say(dialect.PARAM_REQUEST_READ, param_index=place, **self._target)
-        return dict(sorted(self._table.values()))
+                self.station.say(dialect.PARAM_REQUEST_READ, param_index=place, **self.station.target)
+        return dict(sorted(self.table.values()))
 
     def inject(self, unit: str, how: str, instance: int = 0, within_s: float = 15.0) -> Script:
         """Have a part fail (MAV_CMD_INJECT_FAILURE): `inject("motor", "off", 1)`; waits for the answer.
 
         PX4 wants SYS_FAILURE_EN 1. `instance` 0 is all of them; how "ok" ends it.
         """
-        self.allow(within_s)
+        self.hands.allow(within_s)
         numbers_ = failure(unit, how)
-        yield from self._ask(f"failure of {unit} {instance}: {how}", numbers.INJECT_FAILURE, *numbers_, instance)
+        yield from self.hands.ask(f"failure of {unit} {instance}: {how}", numbers.INJECT_FAILURE, *numbers_, instance)
 
     def command(self, command: int, *params: float, within_s: float = 30.0) -> Script:
         """Any MAV_CMD by its number with up to seven parameters; waits until it is accepted."""
-        self.allow(within_s)
+        self.hands.allow(within_s)
         _need(len(params) <= 7 and 0 <= command <= 0xFFFF, f"MAV_CMD {command} with {len(params)} parameters")
-        yield from self._ask(f"MAV_CMD {command}", command, *params)
+        yield from self.hands.ask(f"MAV_CMD {command}", command, *params)
 
     def wait_for(
         self, condition: Callable[[Telemetry], bool], what: str = "the condition", within_s: float = 60.0
     ) -> Call[Telemetry]:
         """Wait until a function of the telemetry is true; returns the telemetry then."""
-        self.allow(within_s)
-        yield from self.wait(what, lambda: condition(self.telemetry))
+        self.hands.allow(within_s)
+        yield from self.hands.wait(what, lambda: condition(self.telemetry))
         return self.telemetry
 
     # ------------------------------------------------------------------------------------------ parts of calls
 
-    @property
-    def _target(self) -> dict[str, Any]:
-        return {"target_system": self._system, "target_component": self._component}
-
     def _leave_for(self, word: str) -> Script:
         """A mode in which set-points are of no use: their stream ends when the mode is there."""
-        yield from self.change_mode(word)
+        yield from self.hands.change_mode(word)
         if self.telemetry.mode != "offboard":
-            self.streams.pop("set-point", None)
+            self.core.streams.pop("set-point", None)
 
     def _offboard(self, point: SetPoint) -> Script:
         """Stream a set-point, and enter the mode that follows it."""
-        before = self.streams.get("set-point")
-        self.stream("set-point", point)
+        before = self.core.streams.get("set-point")
+        self.core.stream("set-point", point)
         try:
-            yield from self.change_mode("offboard")
+            yield from self.hands.change_mode("offboard")
         except (LinkError, GeneratorExit):
             if before is None:
-                self.streams.pop("set-point", None)
+                self.core.streams.pop("set-point", None)
             raise
 
     def _go(self, place: tuple[float, float, float], yaw: float | None, radius: float) -> Script:
-        if self.kind == "plane":  # wings are sent to circle about a place, in every autopilot
-            yield from self._reposition(place)
+        if self.station.kind == "plane":  # wings are sent to circle about a place, in every autopilot
+            yield from self.hands.reposition(place)
+            self.core.streams.pop("set-point", None)
         else:
             yield from self._offboard(moving(position=place, yaw=yaw))
 
@@ -470,46 +485,23 @@ class Calls(Core):
 
     def _arrive(self, name: str, there: Callable[[], bool]) -> Script:
         """Wait for an arrival; a vehicle that no longer follows its set-points does not come."""
-        step, mode, streamed = self._begin(name, 0, 0), self.mode, "set-point" in self.streams
+        station = self.station
+        step, mode, streamed = self.hands.begin(name), station.mode, "set-point" in self.core.streams
         while not there():
-            if (streamed and self.mode != mode) or not self.armed:  # a wing is sent without a stream, by its own modes
-                raise self._failed(step, f"is given up: the vehicle changed from mode {mode} to {self.last_heartbeat}")
+            if (streamed and station.mode != mode) or not station.armed:  # a wing is sent without a stream
+                raise self.hands.failed(
+                    step, f"is given up: the vehicle changed from mode {mode} to {station.last_heartbeat}"
+                )
             yield
 
-    def _reposition(self, place: tuple[float, float, float]) -> Script:
-        yield from self.wait("a home position", lambda: self.home is not None)
-        assert self.home is not None
-        if self.autopilot == "ardupilot":
-            yield from self.change_mode("offboard")
-        latitude, longitude, _ = to_geodetic(Home(*self.home), place)
-        height = self.home[2] - place[2]  # above the sea
-        options = (-1.0, 1.0, 0.0, math.nan)  # as fast as it likes; change the mode
-        yield from self._ask_int("a new place", numbers.DO_REPOSITION, options, (latitude, longitude, height))
-        self.streams.pop("set-point", None)
-
-    def _ask_int(
-        self, name: str, command: int, params: tuple[float, float, float, float], place: tuple[float, float, float]
-    ) -> Script:
-        """A command with a place on the earth, exact in degrees."""
-        first, second, third, fourth = params
-
-        def send() -> None:
-            degrees = {"x": round(place[0] * 1e7), "y": round(place[1] * 1e7)}
-            self._say(
-                dialect.COMMAND_INT, command=command, frame=numbers.FRAME_GLOBAL, param1=first, param2=second,
-                param3=third, param4=fourth, z=place[2], **degrees, **self._target,
-            )  # fmt: skip
-
-        yield from self._insist(name, command, send, final=self.refusals)
-
     def _known_position(self) -> Call[tuple[float, float, float]]:
-        yield from self.wait("a position", lambda: not math.isnan(self.telemetry.position[0]))
+        yield from self.hands.wait("a position", lambda: not math.isnan(self.telemetry.position[0]))
         return self.telemetry.position
 
     def _ahead(self, place: tuple[float, float, float]) -> Call[tuple[float, float, float]]:
         """From forward, right and down of here to north, east and down."""
         north, east, down = yield from self._known_position()
-        yield from self.wait("a heading", lambda: not math.isnan(self.telemetry.attitude[2]))
+        yield from self.hands.wait("a heading", lambda: not math.isnan(self.telemetry.attitude[2]))
         yaw = self.telemetry.attitude[2]
         return (
             north + place[0] * math.cos(yaw) - place[1] * math.sin(yaw),
@@ -520,8 +512,7 @@ class Calls(Core):
     # ------------------------------------------------------------------------------------------ what came
 
     def _take_param(self, said: Any) -> None:
-        super()._take_param(said)
-        value = param_value(said.param_value, said.param_type) if self.autopilot == "px4" else said.param_value
+        value = self.station.dialect.decoded(said.param_value, said.param_type)
         name = said.param_id.partition(b"\0")[0].decode(errors="replace")
         if not math.isfinite(value):
             return
@@ -529,9 +520,9 @@ class Calls(Core):
         if place < said.param_count:
             self._table_size = said.param_count
         else:  # ArduPilot's answer to a new value has no place
-            place = next((known for known, (its, _) in self._table.items() if its == name), None)
+            place = next((known for known, (its, _) in self.table.items() if its == name), None)
         if place is not None:
-            self._table[place] = (name, value)
+            self.table[place] = (name, value)
 
     def _take_count(self, said: Any) -> None:
         if said.mission_type == 0:

@@ -21,7 +21,7 @@ def _blocking(
 ) -> Callable[Concatenate[RemoteVehicle, P], R]:
     @functools.wraps(call)
     def face(self: RemoteVehicle, *args: P.args, **kwargs: P.kwargs) -> R:
-        future = self._core.submit(call(self._core, *args, **kwargs))
+        future = self._calls.core.submit(call(self._calls, *args, **kwargs))
         try:
             return future.result()
         finally:
@@ -35,7 +35,7 @@ def _awaited(
 ) -> Callable[Concatenate[AsyncRemoteVehicle, P], Coroutine[Any, Any, R]]:
     @functools.wraps(call)
     async def face(self: AsyncRemoteVehicle, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.wrap_future(self._core.submit(call(self._core, *args, **kwargs)))
+        return await asyncio.wrap_future(self._calls.core.submit(call(self._calls, *args, **kwargs)))
 
     return face  # type: ignore[return-value]
 
@@ -47,8 +47,8 @@ class RemoteVehicle:
     a second until another takes its place, a call that leaves the mode offboard, or `close`.
     """
 
-    def __init__(self, core: Calls) -> None:
-        self._core = core
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
     def __enter__(self) -> RemoteVehicle:
         return self
@@ -58,17 +58,17 @@ class RemoteVehicle:
 
     def close(self) -> None:
         """End the streams and let go of the link; the vehicle's own failsafe takes over. May be called twice."""
-        self._core.close()
+        self._calls.core.close()
 
     @property
     def telemetry(self) -> Telemetry:
         """The newest telemetry of the vehicle; does not wait."""
-        return self._core.telemetry
+        return self._calls.telemetry
 
     @property
     def texts(self) -> list[str]:
         """What happened lately: modes, arming, text messages of the vehicle."""
-        return [f"{note.time_s:.2f} s {note.kind}: {note.text}" for note in list(self._core.autopilot_events)]
+        return [f"{note.time_s:.2f} s {note.kind}: {note.text}" for note in list(self._calls.station.autopilot_events)]
 
     wait_ready = _blocking(Calls.wait_ready)
     arm = _blocking(Calls.arm)
@@ -110,14 +110,14 @@ class AsyncRemoteVehicle:
 
     def __init__(self, address: str, *, system: int = 0, within_s: float = CONNECT_S) -> None:
         self._address, self._system, self._within_s = address, system, within_s
-        self._core: Calls
+        self._calls: Calls
 
     async def __aenter__(self) -> AsyncRemoteVehicle:
         wire = await asyncio.to_thread(open_wire, self._address, self._within_s)
-        self._core = Calls(wire, system=self._system)
-        self._core.start()
+        self._calls = Calls(wire, system=self._system)
+        self._calls.core.start()
         try:
-            await asyncio.wrap_future(self._core.submit(self._core.meet(self._within_s)))
+            await asyncio.wrap_future(self._calls.core.submit(self._calls.meet(self._within_s)))
         except BaseException:
             await self.close()
             raise
@@ -128,12 +128,12 @@ class AsyncRemoteVehicle:
 
     async def close(self) -> None:
         """End the streams and let go of the link. May be called twice."""
-        await asyncio.to_thread(self._core.close)
+        await asyncio.to_thread(self._calls.core.close)
 
     @property
     def telemetry(self) -> Telemetry:
         """The newest telemetry of the vehicle; does not wait."""
-        return self._core.telemetry
+        return self._calls.telemetry
 
     wait_ready = _awaited(Calls.wait_ready)
     arm = _awaited(Calls.arm)
@@ -176,11 +176,11 @@ def connect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> Re
     `udp:14550` listens where the vehicle sends to, `udpout:HOST:PORT` speaks first, `tcp:HOST:PORT`,
     `serial:/dev/ttyACM0:921600`. `system` is its MAVLink id if there are several on the link; 0 is the first received.
     """
-    core = Calls(open_wire(address, within_s), system=system)
-    core.start()
-    vehicle = RemoteVehicle(core)
+    calls = Calls(open_wire(address, within_s), system=system)
+    calls.core.start()
+    vehicle = RemoteVehicle(calls)
     try:
-        core.submit(core.meet(within_s)).result()
+        calls.core.submit(calls.meet(within_s)).result()
     except BaseException:
         vehicle.close()
         raise

@@ -13,7 +13,7 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.ground.handshakes import Script
-from ironbird.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
+from ironbird.ground.pilot import ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.plan_file import LocalItem
@@ -57,64 +57,67 @@ class HandPilot(Pilot):
         super().__init__(
             "px4", kind="copter", port=port, peer_port=peer_port, process=process, takeoff_m=self._places[0].height_m
         )
-        self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
-        self._listen(dialect.ATTITUDE, self._take_heading)
+        self.station.listen(dialect.LOCAL_POSITION_NED, self._take_place)
+        self.station.listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
         """As any pilot, and keep the sticks alive."""
+        station = self.station
         super().poll(rig)
-        if self._system and not self.finished and self._now_s - self._sticks_s >= STICKS_S:
-            self._sticks_s = self._now_s
+        if station.system and not self.finished and station.now_s - self._sticks_s >= STICKS_S:
+            self._sticks_s = station.now_s
             forward, right, up = (round(1000 * value) for value in self.sticks)
-            self._say(dialect.MANUAL_CONTROL, target=self._system, x=forward, y=right, z=500 + up // 2, r=0)
+            station.say(dialect.MANUAL_CONTROL, target=station.system, x=forward, y=right, z=500 + up // 2, r=0)
 
     def _fly(self) -> Script:
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        station = self.station
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
         looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
-        self._ask_for(RATES_HZ | looked_at | {ESTIMATOR["px4"]: ESTIMATOR_HZ})
-        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        station.ask_for(RATES_HZ | looked_at | {station.dialect.estimator: ESTIMATOR_HZ})
+        yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self._note("ready", f"ready after {self._now_s:.1f} s")
-        yield from self._take_off(self.takeoff_m)
-        self.flying = True
-        yield from self._wait("height", self._is_up, wall_s=240, sim_s=60)
-        yield from self._set_mode("POSCTL")
+        station.note("ready", f"ready after {station.now_s:.1f} s")
+        yield from self.hands.take_off(self.takeoff_m)
+        station.flying = True
+        yield from self.hands.wait("height", self._is_up, wall_s=240, sim_s=60)
+        yield from self.hands.set_mode("POSCTL")
         for number, item in enumerate(self._places):
             yield from self._go(number, item)
-        self.mission_done = True
+        station.mission_done = True
         yield from self._obey("land")
         yield from self._until_down()
         self.finished = True
-        self._note("finished", "landed and disarmed")
+        station.note("finished", "landed and disarmed")
 
     def _is_up(self) -> bool:
         return self.place is not None and -self.place[2] > self.takeoff_m - HEIGHT_M
 
     def _go(self, number: int, item: LocalItem) -> Script:
         """Hold the sticks towards a place until it is there, or stands."""
+        station = self.station
         assert self.place is not None
         target = (item.north_m, item.east_m, -item.height_m)
         leg_s = 4 * math.dist(target, self.place) / self.full_mps + LEG_S + item.hold_s
-        self._begin(f"item {number}", wall_s=max(4 * leg_s, 120.0), sim_s=leg_s)
-        self._note("item", f"item {number}")
-        moved_s, there_s, held_up = self._now_s, math.inf, False
+        self.hands.begin(f"item {number}", wall_s=max(4 * leg_s, 120.0), sim_s=leg_s)
+        station.note("item", f"item {number}")
+        moved_s, there_s, held_up = station.now_s, math.inf, False
         while not held_up:
             north, east, down = (t - p for t, p in zip(target, self.place, strict=True))
             self.sticks = self._towards(north, east, -down)
             if math.hypot(north, east) < ARRIVED_M and abs(down) < HEIGHT_M:
-                there_s = min(there_s, self._now_s)
-                if self._now_s - there_s >= item.hold_s:
+                there_s = min(there_s, station.now_s)
+                if station.now_s - there_s >= item.hold_s:
                     break
-            moved_s = self._now_s if math.hypot(*self.velocity) > STILL_MPS else moved_s
-            held_up = math.isinf(there_s) and self._now_s - moved_s > STILL_S
+            moved_s = station.now_s if math.hypot(*self.velocity) > STILL_MPS else moved_s
+            held_up = math.isinf(there_s) and station.now_s - moved_s > STILL_S
             yield
         self.sticks = (0.0, 0.0, 0.0)
         if held_up:
             left_m = math.hypot(target[0] - self.place[0], target[1] - self.place[1])
-            self._note("item", f"item {number} not reached: it stands {left_m:.1f} m before it")
+            station.note("item", f"item {number} not reached: it stands {left_m:.1f} m before it")
         else:
-            self.reached = number
-            self._note("item", f"item {number} reached")
+            station.reached = number
+            station.note("item", f"item {number} reached")
 
     def _towards(self, north: float, east: float, up: float) -> tuple[float, float, float]:
         """Sticks in proportion to what is left, at most at their ends and in its direction."""

@@ -78,6 +78,7 @@ class Px4Kind(AutopilotKind):
     title = "PX4"
     summary = "Fly a mission with PX4 in lockstep; PX4 itself sends to QGroundControl on UDP 14550."
     log_ending = ".ulg"
+    param_variable = "PX4_PARAM_"  # as its own start-up has them
     options = Px4Options
 
     def takes_orders(self, template: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.ground.handshakes import Script
-from ironbird.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
+from ironbird.ground.pilot import ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.geodesy import to_local
 from ironbird.protocols.mavlink import dialect
@@ -58,37 +58,40 @@ class StickPilot(Pilot):
         self.sticks = (0.0, 0.0, 0.0, 0.0)  # north, east, down, yaw: -1 to 1
         self._sticks_s = -math.inf
         super().__init__("px4", kind="sub", port=port, peer_port=peer_port, process=process)
-        self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
-        self._listen(dialect.ATTITUDE, self._take_heading)
+        self.station.listen(dialect.LOCAL_POSITION_NED, self._take_place)
+        self.station.listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
         """As any pilot, and keep the sticks alive."""
+        station = self.station
         super().poll(rig)
-        if self._system and not self.finished and self._now_s - self._sticks_s >= STICKS_S:
-            self._sticks_s = self._now_s
+        if station.system and not self.finished and station.now_s - self._sticks_s >= STICKS_S:
+            self._sticks_s = station.now_s
             north, east, down, yaw = (round(1000 * value) for value in self.sticks)
-            self._say(dialect.MANUAL_CONTROL, target=self._system, x=north, y=east, z=500 - down // 2, r=yaw)
+            station.say(dialect.MANUAL_CONTROL, target=station.system, x=north, y=east, z=500 - down // 2, r=yaw)
 
     def _fly(self) -> Script:
-        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        station = self.station
+        yield from self.hands.wait("heartbeat", lambda: station.system > 0, wall_s=90, sim_s=90)
         looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
-        self._ask_for(RATES_HZ | looked_at | {ESTIMATOR["px4"]: ESTIMATOR_HZ})
-        yield from self._wait("a position", lambda: self.place is not None, wall_s=240, sim_s=120)
-        yield from self._set_mode("POSCTL")
-        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        station.ask_for(RATES_HZ | looked_at | {station.dialect.estimator: ESTIMATOR_HZ})
+        yield from self.hands.wait("a position", lambda: self.place is not None, wall_s=240, sim_s=120)
+        yield from self.hands.set_mode("POSCTL")
+        yield from self.hands.wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
-        self._note("ready", f"ready after {self._now_s:.1f} s")
-        yield from self._arm()
-        self.flying = True
+        station.note("ready", f"ready after {station.now_s:.1f} s")
+        yield from self.hands.arm()
+        station.flying = True
         for number, item in enumerate(self._waypoints):
             yield from self._go(number, item)
-        self.mission_done = True
+        station.mission_done = True
         yield from self._obey("disarm")
         self.finished = True
-        self._note("finished", "disarmed")
+        station.note("finished", "disarmed")
 
     def _go(self, number: int, item: PlanItem) -> Script:
         """To a waypoint, and stay there."""
+        station = self.station
         assert self.place is not None
         height = item.altitude_m + (0.0 if item.frame == FRAME_GLOBAL else self._home.height_m)
         target = to_local(self._home, item.latitude_deg, item.longitude_deg, height)
@@ -96,21 +99,21 @@ class StickPilot(Pilot):
         if math.isnan(yaw):
             yaw = self.heading
         leg_s = 4 * (math.dist(target, self.place) / self.full_mps + math.pi / self.full_radps) + LEG_S + hold_s
-        self._note("item", f"item {number}")
-        self._begin(f"item {number}", wall_s=max(2 * leg_s, 120.0), sim_s=leg_s)
+        station.note("item", f"item {number}")
+        self.hands.begin(f"item {number}", wall_s=max(2 * leg_s, 120.0), sim_s=leg_s)
         since_s = math.inf
         while True:
             off = [t - p for t, p in zip(target, self.place, strict=True)]
             turn = math.remainder(yaw - self.heading, 2 * math.pi)
             self.sticks = self._towards(off, turn)
             there = math.hypot(*off) < ARRIVED_M and abs(turn) < ARRIVED_RAD
-            since_s = min(since_s, self._now_s) if there else math.inf
-            if there and self._now_s - since_s >= hold_s:
+            since_s = min(since_s, station.now_s) if there else math.inf
+            if there and station.now_s - since_s >= hold_s:
                 break
             yield
         self.sticks = (0.0, 0.0, 0.0, 0.0)
-        self.reached = number
-        self._note("item", f"item {number} reached")
+        station.reached = number
+        station.note("item", f"item {number} reached")
 
     def _towards(self, off: Sequence[float], turn: float) -> tuple[float, float, float, float]:
         """Sticks in proportion to what is left, at most at their ends and in its direction."""

@@ -164,12 +164,13 @@ def test_other_systems_and_strange_autopilots_are_named_and_not_obeyed() -> None
 
 def test_an_impostor_with_the_same_system_id_is_not_heard() -> None:
     with Double() as double, ib.connect(double.address) as v, Double("ardupilot") as impostor:
-        core = v._core
-        assert isinstance(core.wire, Port)
-        impostor.peer = core.wire.socket.getsockname()
+        station = v._calls.station
+        assert isinstance(station.wire, Port)
+        impostor.peer = station.wire.socket.getsockname()
         impostor.armed = True
         time.sleep(0.5)
-        assert not v.telemetry.armed and v.telemetry.autopilot == "px4" and core.wire.peer == ("127.0.0.1", double.port)
+        assert not v.telemetry.armed and v.telemetry.autopilot == "px4"
+        assert station.wire.peer == ("127.0.0.1", double.port)
 
 
 def test_lies_about_lengths_end_in_a_sentence() -> None:
@@ -268,18 +269,19 @@ def test_any_message_of_the_vehicle_leaves_the_client_standing(data: st.DataObje
     """Random payloads of every message that it reads, from the vehicle itself."""
     packer = Packer(1, 1)
     packer.add(dialect.HEARTBEAT, 0, 2, 12, 1, 4, 3)
-    core = Calls(Port(0))
+    calls = Calls(Port(0))
+    core, station = calls.core, calls.station
     with contextlib.closing(core), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        assert isinstance(core.wire, Port)
+        assert isinstance(station.wire, Port)
         for _ in range(5):
-            message = core._takers[data.draw(st.sampled_from(sorted(core._takers)))][0]
+            message = station._takers[data.draw(st.sampled_from(sorted(station._takers)))][0]
             payload = data.draw(st.binary(min_size=message.payload.size, max_size=message.payload.size))
             packer.add(message, *message.unpack(payload))
-        sender.sendto(packer.take(), core.wire.socket.getsockname())
-        future = core.submit(core.wait_for(lambda _: True))
+        sender.sendto(packer.take(), station.wire.socket.getsockname())
+        future = core.submit(calls.wait_for(lambda _: True))
         deadline = time.monotonic() + 10.0
-        while core.received < 6 and time.monotonic() < deadline:
-            core._turn(0.0)
-        assert core.received == 6 and future.done()
-        numbers = [*core.telemetry.position, *core.telemetry.attitude, core.telemetry.airspeed_mps]
+        while station.received < 6 and time.monotonic() < deadline:
+            core.turn(0.0)
+        assert station.received == 6 and future.done()
+        numbers = [*calls.telemetry.position, *calls.telemetry.attitude, calls.telemetry.airspeed_mps]
         assert not any(map(math.isinf, numbers))
