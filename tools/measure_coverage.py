@@ -5,7 +5,7 @@
 
 Python is counted by coverage.py in the tests' own process and in every Python that they start. C is counted by gcc and
 gcov: IRONBIRD_CC names this file as the compiler, which builds each text without optimisation and with counters, and
-tells gcc which lines of it come from which file of the package. C that is generated from models and chips is built as
+names to gcc the lines that come from which file of the package. C that is generated from models and chips is built as
 usual, without counters. Tests that fail in this build (they need the usual compiler, or its speed) run once more
 in the usual build, where Python alone is counted; those that fail again are named in the record.
 """
@@ -224,7 +224,7 @@ def share(row: dict[str, int], kind: str) -> str:
 def least_covered(files: Counts) -> Counts:
     """The files of some size with the smallest share of lines that ran, smallest first."""
     large = {name: row for name, row in files.items() if row["lines"] >= LEAST}
-    order = sorted(large, key=lambda name: (large[name]["lines_run"] / large[name]["lines"], name))
+    order = sorted(large, key=lambda name: (large[name]["lines_run"] / large[name]["lines"], -large[name]["lines"]))
     return {name: large[name] for name in order[:SHOWN]}
 
 
