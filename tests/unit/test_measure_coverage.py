@@ -24,7 +24,8 @@ EXPORT int64_t size(int64_t x)
         return 2;
     return 1;
 }
-static int64_t never(void) { return size(0); }
+static inline int64_t never(void) { return size(0); }
+EXPORT int abs(int x) { return x; }
 """
 TEST = """import ctypes, os, subprocess, sys
 from pathlib import Path
@@ -32,7 +33,7 @@ import pytest, tiny
 from ironbird.compiler import native
 
 TEXT = Path(tiny.__file__).with_name("size.c").read_text().replace('#include "missing.h"\\n', "")
-HEAD = '#include <stdint.h>\\n#define EXPORT __attribute__((visibility("default")))\\n'
+HEAD = '#include <stdint.h>\\n#include <stdlib.h>\\n#define EXPORT __attribute__((visibility("default")))\\n'
 BUILT = "int64_t generated(int64_t x) { return x ? x : 1; }\\n"
 
 
@@ -45,7 +46,8 @@ def test_large_in_a_child_that_ends_at_once():
     if not child:
         tiny.size(2)
         for size in SIZES:
-            native.load(HEAD + TEXT + BUILT, 1).size(size)
+            library = native.load(HEAD + TEXT + BUILT, 1)
+            library.abs(library.size(size))
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -67,7 +69,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("sizes", "lines_run", "branches_run"), [((0,), 3, 1), ((0, 2), 4, 2)])
+@pytest.mark.parametrize(("sizes", "lines_run", "branches_run"), [((0,), 4, 1), ((0, 2), 5, 2)])
 def test_what_runs_and_what_does_not_is_counted_in_both_languages(
     project: Path, sizes: tuple[int, ...], lines_run: int, branches_run: int
 ) -> None:
@@ -76,10 +78,11 @@ def test_what_runs_and_what_does_not_is_counted_in_both_languages(
     found = measure(project, project / "src/tiny", project / "work", ["test_it.py"])
 
     # Python: the body of `never` is left; one of the two branches is taken by the child alone
-    # C: `never` is left and, without a large number, one branch and its line; generated code has no count
+    # C: `never` is left and, without a large number, one branch and its line; generated code has no count, what the
+    # C library declares too (`abs`) has one
     assert found["files"] == {
         "__init__.py": {"lines": 6, "lines_run": 5, "branches": 2, "branches_run": 2},
-        "size.c": {"lines": 5, "lines_run": lines_run, "branches": 2, "branches_run": branches_run},
+        "size.c": {"lines": 6, "lines_run": lines_run, "branches": 2, "branches_run": branches_run},
     }
     assert found["totals"]["C"] == {"files": 1, **found["files"]["size.c"]}
     assert found["not_counted"] == ["unused.h"]
