@@ -242,15 +242,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", type=Path, help="keep the outcome in this file (JSON)")
     parser.add_argument("--jobs", type=int, default=2, help="processes that run tests")
-    parser.add_argument("--work", type=Path, default=ROOT / "out" / "coverage", help="a folder for this run's data")
+    parser.add_argument("--work", type=Path, help="keep the data of this run in a folder, which is emptied before")
     parser.add_argument("tests", nargs="*", help="these only; all if none is named")
     options = parser.parse_args()
-    found = measure(ROOT, ROOT / "src" / "ironbird", options.work.resolve(), options.tests, options.jobs)
+    with tempfile.TemporaryDirectory(prefix="ironbird-coverage-") as temporary:  # programs of another user reach it
+        work = (options.work or Path(temporary)).resolve()
+        found = measure(ROOT, ROOT / "src" / "ironbird", work, options.tests, options.jobs)
     for name, row in [*found["totals"].items(), *least_covered(found["files"]).items()]:
         print(f"{share(row, 'lines'):>8} of {row['lines']:6} lines, {share(row, 'branches'):>8} of branches  {name}")
     print(f"{found['tests']['run']} tests, {len(found['tests']['failed'])} failed")
     if options.record:
-        options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        text = re.sub(r"\n {3,}|\n {2}(?=\})", " ", json.dumps(found, indent=1))  # a row for each file
+        options.record.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

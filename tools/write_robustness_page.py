@@ -51,10 +51,12 @@ and `ironbird bench campaign` on a quiet machine of two cores; the second column
   `tests/system/test_campaign_kill.py`.
 """
 NOT_COUNTED = """A line counts as run, whatever is then checked: what tests see is shown by the mutants below. A branch
-is one way out of a decision; those of C are as gcc makes them, two for each operand of `&&` and `||`. Not counted:
-processes that are killed (SIGKILL) or started without the variables of their parent; C that is generated from models
-and chips; C that a test builds by a compiler of its own (exported packages, images of firmware, readers under
-sanitizers); what runs in the page of a browser. C files without a count, which are of these kinds or hold no code"""
+is one way out of a decision; those of C are as gcc makes them, two for each operand of `&&` and `||`.
+
+Not counted: processes that are killed (SIGKILL) or started without the variables of their parent; native code in
+programs of others that end by a signal or by `_exit`; C that is generated from models and chips; C that a test builds
+by a compiler of its own (exported packages, images of firmware, readers under sanitizers); what runs in the page of a
+browser. C files without a count, which are of these kinds or hold no code"""
 OUTCOMES = ("killed", "survived", "stale", "broken", "timeout", "red", "equivalent")
 ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
