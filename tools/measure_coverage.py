@@ -79,25 +79,27 @@ def c_files(package: Path) -> list[Path]:
 
 def compile_counted(package: Path, work: Path, arguments: Sequence[str]) -> int:
     """Do what gcc does, with counters in code of the package; what gcov needs of it stays in the folder `work`."""
-    sources = [one for one in arguments if one.endswith(".c")]
     if "--version" in arguments:
         print("with counters")  # in the keys of the cache
-    if len(sources) != 1 or "-shared" not in arguments or any(one.startswith("-fsanitize") for one in arguments):
+    sources = [one for one in arguments if one.endswith(".c")]
+    before = "".join(Path(one).read_text(encoding="utf-8") for one in sources)
+    text = with_lines(before, package)
+    others = text == before and '#include "' not in text  # nothing of the package is in it
+    if others or len(sources) != 1 or "-shared" not in arguments or any("-fsanitize" in one for one in arguments):
         return subprocess.run(["gcc", *arguments]).returncode
     result = Path(arguments[arguments.index("-o") + 1])
     build = Path(tempfile.mkdtemp(dir=work))  # stays: processes write their counts here
     source = build / "text.c"
-    source.write_text('#line 1 "generated.c"\n' + with_lines(Path(sources[0]).read_text(), package) + KEEP)
+    source.write_text(f'#line 1 "generated.c"\n{text}{KEEP}', encoding="utf-8")
     exchanged = {sources[0]: str(source), str(result): str(build / "text.so")}
     kept = [exchanged.get(one, one) for one in arguments if one not in REPLACED]
     done = subprocess.run(["gcc", *COUNTERS, *kept])
     if done.returncode == 0:
         shutil.copyfile(build / "text.so", result)
-        for path in (build, *build.glob("*.gcno")):  # programs of others may run as another user
-            path.chmod(0o777)
         counts = build / "text.so-text.gcda"
         counts.touch()
-        counts.chmod(0o666)
+        for path in (build, counts):  # programs of others may run as another user
+            path.chmod(0o777)
     return done.returncode
 
 
