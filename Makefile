@@ -2,6 +2,7 @@
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests; make test-core leaves out breadth and whole commands
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each (ONLY=text, JOBS=2, RESUME=1)
+# make coverage  run the tests with every line and branch counted, in Python and in C (gcc, gcov); an hour
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make test-long  checks that take minutes; make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
@@ -18,11 +19,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.installed-demo
 DRIVERS := $(VENV)/drivers/.installed
+COVERAGE := $(VENV)/coverage/.installed
 SITE := $(VENV)/site/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test test-core lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
+.PHONY: setup demo test test-core lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants coverage place-and-route
 
 setup: $(STAMP)
 
@@ -53,6 +55,13 @@ $(DRIVERS): requirements-drivers.lock | setup
 	    --no-compile --require-hashes -r requirements-drivers.lock
 	@touch $(DRIVERS)
 
+# What counts lines, in a folder of its own: no other Python process finds it
+$(COVERAGE): requirements-coverage.lock | setup
+	@echo "== coverage: coverage.py into $(VENV)/coverage"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(VENV)/coverage --no-deps \
+	    --require-hashes -r requirements-coverage.lock
+	@touch $(COVERAGE)
+
 demo: $(DEMO)
 	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
 	$(BIN)/ironbird fly quad_f450 --mission square --wind 6,240 --turbulence 8 --seed 1 \
@@ -73,7 +82,7 @@ lint: setup
 
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-test-core: setup system lint $(DRIVERS)
+test-core: setup system lint $(DRIVERS) $(COVERAGE)
 	@echo "== tests of the core: engine, parts, flights, campaigns, control systems"
 	$(PYTEST) -m "not (breadth or slow or system)"
 
@@ -84,6 +93,11 @@ test: test-core
 mutants: setup
 	@echo "== mutants: each wrong thing of mutants/*.toml must be seen by its test"
 	$(BIN)/python tools/mutants.py $(if $(ONLY),--only $(ONLY),--record docs/measured/mutants.json) --jobs $(or $(JOBS),1) $(if $(RESUME),--resume)
+
+coverage: setup system $(DRIVERS) $(COVERAGE)
+	@echo "== coverage: lines and branches that the tests run, in Python and in C"
+	$(BIN)/python tools/measure_coverage.py --record docs/measured/coverage.json $(ONLY)
+	$(BIN)/python tools/write_robustness_page.py
 
 bench: setup
 	@echo "== bench: speed as a ratio to JSBSim in the same run"
@@ -174,6 +188,8 @@ lock:
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-hdl.lock
 	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	    --python-version 3.11 tools/drivers.in -o requirements-drivers.lock
+	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	    --python-version 3.11 tools/coverage.in -o requirements-coverage.lock
 
 sbom: setup
 	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"

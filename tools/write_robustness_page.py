@@ -1,9 +1,9 @@
-"""Write docs/robustness.md: mistakes planted, inputs fuzzed, sanitizers, power cuts, from the figures that were kept.
+"""Write docs/robustness.md: coverage, mistakes planted, inputs fuzzed, sanitizers, power cuts, from kept figures.
 
     python tools/write_robustness_page.py
 
-Figures: `mutants.json`, `sanitize.json`, `power_cuts.json` and `database_kills.json` in `docs/measured`, and
-`fuzz/tally.json`, each written by the command that measures it.
+Figures: `coverage.json`, `mutants.json`, `sanitize.json`, `power_cuts.json` and `database_kills.json` in
+`docs/measured`, and `fuzz/tally.json`, each written by the command that measures it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz import tally
+from measure_coverage import LEAST, least_covered, share
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "robustness.md"
@@ -49,6 +50,13 @@ and `ironbird bench campaign` on a quiet machine of two cores; the second column
 - Power cuts and failing disks in small: `tests/system/test_power_cuts.py`. Kills of runner, worker and database:
   `tests/system/test_campaign_kill.py`.
 """
+NOT_COUNTED = """A line counts as run, whatever is then checked: what tests see is shown by the mutants below. A branch
+is one way out of a decision; those of C are as gcc makes them, two for each operand of `&&` and `||`.
+
+Not counted: processes that are killed (SIGKILL) or started without the variables of their parent; native code in
+programs of others that end by a signal or by `_exit`; C that is generated from models and chips; C that a test builds
+by a compiler of its own (exported packages, images of firmware, readers under sanitizers); what runs in the page of a
+browser. C files without a count, which are of these kinds or hold no code"""
 OUTCOMES = ("killed", "survived", "stale", "broken", "timeout", "red", "equivalent")
 ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
@@ -75,6 +83,33 @@ def table(head: list[str], rows: list[list[object]]) -> str:
     """Rows of numbers, with names in the first column."""
     lines: list[list[object]] = [[*head], ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def coverage(found: dict[str, Any]) -> str:
+    """Lines and branches that the tests run, in Python and in C."""
+    tests = found["tests"]
+    which = f"of {', '.join(f'`{name}`' for name in found['only'])} ONLY, not of the suite" if found["only"] else ""
+    text = (
+        f"{tests['run']:,} tests {which or 'of the suite'} at commit `{found['commit']}`, in "
+        f"{found['minutes']} minutes. {tests['skipped']} were skipped. {tests['in_usual_build']} do not pass in the "
+        f"build with counters (they need the usual compiler or its speed) and ran again in the usual one, where Python "
+        f"alone is counted; {len(tests['failed'])} failed there too.\n\n"
+    )
+
+    def row(name: str, counts: dict[str, int]) -> list[object]:
+        shares = [share(counts, kind) for kind in ("lines", "branches")]
+        return [name, f"{counts['lines']:,}", shares[0], f"{counts['branches']:,}", shares[1]]
+
+    head = ["lines", "run", "branches", "taken"]
+    totals = [row(f"{name}, {counts['files']:,} files", counts) for name, counts in found["totals"].items()]
+    least = [row(f"`{name}`", counts) for name, counts in least_covered(found["files"]).items()]
+    return (
+        text
+        + table(["language", *head], totals)
+        + f"\nThe {len(least)} least covered files of {LEAST} lines and more:\n\n"
+        + table(["file of `src/ironbird`", *head], least)
+        + f"\n{NOT_COUNTED}: {', '.join(f'`{name}`' for name in found['not_counted'])}.\n"
+    )
 
 
 def mutants(found: dict[str, Any]) -> str:
@@ -161,6 +196,7 @@ def page() -> str:
     return "\n".join(
         (
             HEAD,
+            Section("Coverage", "make coverage", "coverage.json", coverage).write(),
             Section("Planted mistakes (mutants)", "make mutants", "mutants.json", mutants).write(),
             Section("Sanitizers", "make sanitize", "sanitize.json", sanitizers).write(),
             fuzzing(),

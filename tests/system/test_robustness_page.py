@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import measure_coverage
 import mutants
 from write_robustness_page import MEASURED, PAGE, ROOT, page
 
@@ -27,6 +28,10 @@ def test_no_figure_that_is_kept_is_a_bad_one() -> None:
         assert found["entries"] >= 0.9 * len(mutants.load())
     if found := figures.get("sanitize.json"):
         assert (found["different"], found["reports"]) == (0, 0)
+    if found := figures.get("coverage.json"):
+        for language, ends in {"Python": (".py",), "C": (".c", ".h")}.items():
+            counts = {name: row for name, row in found["files"].items() if name.endswith(ends)}
+            assert found["totals"][language] == measure_coverage.total(counts)
 
 
 def test_tests_that_the_page_names_exist() -> None:

@@ -153,7 +153,7 @@ def sitl(
     """
     from ironbird.autopilots.kind import AutopilotKind
     from ironbird.flight.pose import start_settings
-    from ironbird.flight.systems import loadable_kinds
+    from ironbird.flight.systems import kind_of, loadable_kinds
     from ironbird.transport.router.beside import routed
 
     with errors():
