@@ -1,1 +1,1 @@
-"""From a diagram to native code: flatten, value graph, C text, compiler, cache; and analyses from exact derivatives."""
+"""From a diagram to native code: flatten, value graph, C text, compiler, cache."""
