@@ -123,7 +123,7 @@ class Station:
         self.wire.close()
 
     def disturb(self, links: FlownLinks | None) -> None:
-        """Have the rig's faults of links act on the wire, unless they act on the telemetry elsewhere."""
+        """Have the rig's faults of links act on the wire, if the telemetry has none of them yet."""
         if links is not None and links.take("telemetry"):
             self.wire = Disturbed(self.wire, links.way("ground"), links.way("vehicle"))
 
