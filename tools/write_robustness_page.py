@@ -56,7 +56,7 @@ is one way out of a decision; those of C are as gcc makes them, two for each ope
 Not counted: processes that are killed (SIGKILL) or started without the variables of their parent; native code in
 programs of others that end by a signal or by `_exit`; C that is generated from models and chips; C that a test builds
 by a compiler of its own (exported packages, images of firmware, readers under sanitizers); what runs in the page of a
-browser. C files without a count, which are of these kinds or hold no code"""
+browser. C files without a count (of these kinds, without code, or built by no test of this run)"""
 OUTCOMES = ("killed", "survived", "stale", "broken", "timeout", "red", "equivalent")
 ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
@@ -88,9 +88,12 @@ def table(head: list[str], rows: list[list[object]]) -> str:
 def coverage(found: dict[str, Any]) -> str:
     """Lines and branches that the tests run, in Python and in C."""
     tests = found["tests"]
-    which = f"of {', '.join(f'`{name}`' for name in found['only'])} ONLY, not of the suite" if found["only"] else ""
+    only = ", ".join(f"`{name}`" for name in found["only"])
+    which = (
+        f"of {only} **only, a small part of the suite: these figures do not describe it**," if only else "of the suite"
+    )
     text = (
-        f"{tests['run']:,} tests {which or 'of the suite'} at commit `{found['commit']}`, in "
+        f"{tests['run']:,} tests {which} at commit `{found['commit']}`, in "
         f"{found['minutes']} minutes. {tests['skipped']} were skipped. {tests['in_usual_build']} do not pass in the "
         f"build with counters (they need the usual compiler or its speed) and ran again in the usual one, where Python "
         f"alone is counted; {len(tests['failed'])} failed there too.\n\n"
