@@ -156,7 +156,8 @@ def test_silence_stops_the_clock_and_ends_in_an_error_in_wall_time(free_instance
     with pytest.raises(LinkError, match=r"PX4 gave no HIL_ACTUATOR_CONTROLS for 0\.\d s .wall. at .*last HIL_SENSOR"):
         fly(system, rig)
     assert time.monotonic() - begin < 5
-    assert rig.time_s < 0.12  # 20 steps were answered: the vehicle does not fly on without control
+    late_s = 0.004 * system.traffic.late  # on a busy machine answers may come after `answer_s`
+    assert rig.time_s < 0.12 + late_s  # 20 steps were answered: the vehicle does not fly on without control
 
 
 def test_a_client_that_never_comes_is_an_error(free_instance: int) -> None:
