@@ -154,7 +154,14 @@ def exit_codes_page() -> str:
         "error": "the flight could not be judged: wrong input, a missing program, a rig that failed",
         "void": "a fault did not act, so the flight demonstrates nothing",
     }
-    lines = ["# Exit codes", "", HEAD + "codes 0 to 3 and above 100 are the same for all verbs.", "", "| code | meaning |", "| --- | --- |"]
+    lines = [
+        "# Exit codes",
+        "",
+        HEAD + "codes 0 to 3 and above 100 are the same for all verbs.",
+        "",
+        "| code | meaning |",
+        "| --- | --- |",
+    ]
     lines += [f"| {code} | `{verdict}`: {meaning[verdict]} |" for verdict, code in EXIT_CODES.items()]
     lines += [f"| {code} | `{ending}`, of `ironbird sitl` only |" for ending, code in ENDING_CODES.items() if code]
     lines += [

@@ -65,7 +65,8 @@ def test_messages_come_at_their_sensors_rates_and_units(free_instance: int) -> N
     assert [m.time_usec for m in first] == list(range(4000, 2_000_001, 4000))  # each 4 ms, all of it
     count = {mask: sum(m.fields_updated & mask == mask for m in first) for mask in (ACCEL, GYRO, MAG, BARO)}
     assert count == {ACCEL: 500, GYRO: 500, MAG: 100, BARO: 100}  # 250 Hz and 50 Hz, the chips' own rates
-    assert [sum(m.id == n for m in sensors) for n in range(3)] == [500, 500, 500]
+    last = pytest.approx(500, abs=1)  # of the last step, what follows the first message may end with the connection
+    assert [sum(m.id == n for m in sensors) for n in range(3)] == [500, last, last]
     assert sum(m.fields_updated & MAG == MAG for m in sensors if m.id == 1) == 100
     assert sum(m.fields_updated & DIFF_PRESSURE != 0 for m in first) == 100
     assert client.counts["HIL_STATE_QUATERNION"] == pytest.approx(50, abs=1)  # 25 Hz
