@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import ironbird as ib
 from ironbird.cli.main import app
+from ironbird.errors import FaultError
 
 FAULTS = """
 schema = 1
@@ -159,3 +161,33 @@ def test_faults_of_a_vehicle_are_those_of_its_parts() -> None:
 def test_mistakes_of_a_case_are_named_with_their_place(folder: Path, old: str, new: str, message: str) -> None:
     (folder / "suite.toml").write_text(SUITE.replace(old, new))
     assert message in ironbird("case", "check", "suite.toml", code=2).output
+
+
+@pytest.mark.parametrize(("effect", "acts"), [("scale = 1.0", False), ("offset = 0.0", False), ("scale = 0.9", True)])
+def test_a_change_of_nothing_at_a_continuous_signal_is_void(tmp_path: Path, effect: str, acts: bool) -> None:
+    """Between the samples of a copy the signal goes on: that must not count as the fault's effect."""
+    head = 'schema = 1\n[[fault]]\nid = "mine.none@1"\nsummary = "A change."\nseverity = "none"\n'
+    (tmp_path / "none.toml").write_text(f'{head}[[fault.change]]\nsignal = "rotor/1/motor.speed"\n{effect}\n')
+    flight = ib.fly(
+        "quad_f450",
+        mission="hover",
+        until_s=8.0,
+        faults=["mine.none@1:start=5"],
+        faults_files=[tmp_path / "none.toml"],
+    )
+    assert flight.witnesses[0].effective is acts and (flight.verdict == "void") is not acts
+
+
+def test_a_fault_with_a_name_of_ironbirds_own_is_refused_before_it_flies(tmp_path: Path) -> None:
+    head = 'schema = 1\n[[fault]]\nid = "imu.bias@1"\nsummary = "A change."\nseverity = "none"\n'
+    (tmp_path / "taken.toml").write_text(f'{head}[[fault.change]]\nsignal = "rotor/1/motor.speed"\nscale = 0.5\n')
+    with pytest.raises(FaultError, match=r"'imu\.bias@1' is a fault of Ironbird"):
+        ib.make_order("quad_f450", faults=["imu.bias@1:start=5"], faults_files=[tmp_path / "taken.toml"])
+
+
+def test_an_expression_without_a_finite_value_is_refused_in_words(tmp_path: Path) -> None:
+    head = 'schema = 1\n[[fault]]\nid = "mine.huge@1"\nsummary = "A change."\nseverity = "none"\n'
+    law = 'signal = "rotor/1/motor.speed"\nexpression = "value * 1e308 * 1e308 * severity"\n'
+    (tmp_path / "huge.toml").write_text(f"{head}[[fault.change]]\n{law}")
+    with pytest.raises(FaultError, match="no finite number"):
+        ib.fly("quad_f450", mission="hover", faults=["mine.huge@1"], faults_files=[tmp_path / "huge.toml"], until_s=1.0)

@@ -18,15 +18,15 @@ MOST_BYTES = 64_000_000  # of a trace
 def chips(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the chips that are modelled to their registers and pins, and the boards; `show` has one chip's registers."""
     from ironbird.boards.board import board_ids, load_board
-    from ironbird.boards.chips.catalog import CHIPS, chip_class
+    from ironbird.boards.chips.catalog import CHIPS
     from ironbird.boards.chips.page import facts
 
     if context.invoked_subcommand:
         return
     if as_json:
-        typer.echo(json.dumps({name: facts(chip_class(name)) for name in CHIPS}, indent=2))
+        typer.echo(json.dumps({name: facts(kind) for name, kind in CHIPS.loadable()}, indent=2))
         return
-    kinds = {name: chip_class(name) for name in CHIPS}
+    kinds = dict(CHIPS.loadable())
     print_table({name: f"{k.part}: {k.summary} ({', '.join(k.buses)})" for name, k in kinds.items()}, "Chips")
     print_table({name: load_board(name).about for name in board_ids()}, "Boards")
 

@@ -128,7 +128,7 @@ def blocks(
     from ironbird.vehicles.blocks import blocks as registry
 
     with errors():
-        kinds = {name: registry().load(name) for name in ([block] if block else registry())}
+        kinds = {block: registry().load(block)} if block else dict(registry().loadable())
     found: dict[str, dict[str, Any]] = {}
     for name, kind in kinds.items():
         declared = {key: getattr(kind, key) for key in dir(kind)}

@@ -87,9 +87,15 @@ def errors() -> Iterator[None]:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Around the whole command: a package of an extra that is not installed ends with its name and exit code 2."""
+    """Around the whole command: a package of an extra that is not installed ends with its name and exit code 2.
+
+    So does an error outside a verb, such as a variable that names parts and cannot be read.
+    """
     try:
         yield
+    except IronbirdError as error:
+        typer.secho(f"error: {error}", fg="red", err=True)
+        raise SystemExit(WRONG) from None
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:

@@ -25,12 +25,12 @@ WorldArgument = Annotated[
 @worlds_app.callback()
 def worlds(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the worlds; `show`, `check`, `draw` and `look` take one of them or a file."""
-    from ironbird.world.files import load_world, world_names
+    from ironbird.world.files import WORLDS, load_world
 
     if context.invoked_subcommand:
         return
     with errors():
-        found = {name: load_world(name) for name in world_names()}
+        found = {name: load_world(name) for name, _ in WORLDS.loadable()}
     if as_json:
         typer.echo(json.dumps({name: _facts(world) for name, world in found.items()}, indent=2))
         return

@@ -6,11 +6,12 @@ import functools
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import FaultError, UnknownNameError, shortened
+from ironbird.errors import FaultError, IronbirdError, IronbirdWarning, UnknownNameError, shortened
 from ironbird.faults import (
     battery,
     environment,
@@ -56,12 +57,20 @@ class Catalogue(Mapping[str, Fault]):
         for file in self._files:
             merge(found, _of_file(file, _stamp(file)), str(file))
         for name in USERS:
-            merge(found, _of_home(name), f"{USERS.variable}, {name}")
+            try:
+                merge(found, _of_home(name), f"{USERS.variable}, {name}")
+            except IronbirdError as error:  # of a package: what else there is can be used all the same
+                if name in USERS.named():
+                    raise
+                warnings.warn(str(error), IronbirdWarning, stacklevel=2)
         _check_names(found)
         return found
 
     def __getitem__(self, name: str) -> Fault:
-        return FAULTS[name] if name in FAULTS else self.users()[name]
+        users = (
+            self.users() if self._files or name not in FAULTS else {}
+        )  # a file that takes a name of Ironbird's raises
+        return FAULTS[name] if name in FAULTS else users[name]
 
     def __contains__(self, name: object) -> bool:
         return name in FAULTS or name in self.users()

@@ -9,6 +9,7 @@ nothing that the user has not chosen.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -47,7 +48,9 @@ def load_home(home: str) -> Any:
     try:
         if place.endswith(".py"):
             path = Path(place).resolve()
-            spec = importlib.util.spec_from_file_location(f"ironbird_named_{path.stem}", path)
+            spec = importlib.util.spec_from_file_location(
+                f"ironbird_named_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}", path
+            )
             if spec is None or spec.loader is None:
                 raise ImportError(f"{path} cannot be loaded")
             module = importlib.util.module_from_spec(spec)
@@ -56,7 +59,7 @@ def load_home(home: str) -> Any:
         else:
             module = importlib.import_module(place)
         return getattr(module, name)
-    except Exception as error:  # it is a user's file: anything may be wrong with it
+    except (Exception, SystemExit) as error:  # it is a user's file: anything may be wrong with it
         raise NamedCodeError(f"{home} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.errors import IronbirdError, IronbirdWarning, UnknownNameError
 from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_file
 
 Part = TypeVar("Part")
@@ -29,7 +30,7 @@ def _installed(group: str, places: tuple[str, ...]) -> dict[str, str]:
 
 
 class Registry(Mapping[str, str], Generic[Part]):
-    """Homes of the parts of one family by name, in the order: Ironbird's own, the user's, those of packages."""
+    """Homes of the parts of one family by name, Ironbird's own first; a user's part goes before a package's."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Registry(Mapping[str, str], Generic[Part]):
         kind: Callable[..., Part] | Part | str,
         *,
         what: str,
+        classes: bool = False,
         listed_by: str = "",
         error: type[IronbirdError] = IronbirdError,
     ) -> None:
@@ -45,13 +47,15 @@ class Registry(Mapping[str, str], Generic[Part]):
         self.group = f"ironbird.{family}"
         self.variable = f"IRONBIRD_{family.upper()}"
         self._kind: Any = kind
+        self._classes = classes
         self._own, self._what, self._listed_by, self._error = dict(own), what, listed_by, error
 
     def homes(self) -> dict[str, str]:
         """Every part that can be named, and its home."""
-        return {**_installed(self.group, tuple(sys.path)), **self._named(), **self._own}
+        return {**_installed(self.group, tuple(sys.path)), **self.named(), **self._own}
 
-    def _named(self) -> dict[str, str]:
+    def named(self) -> dict[str, str]:
+        """What the user's variable names, and its homes."""
         try:
             return named_homes(self.variable)
         except NamedCodeError as error:
@@ -86,9 +90,22 @@ class Registry(Mapping[str, str], Generic[Part]):
         except NamedCodeError as error:
             raise self._error(f"{self._what} '{name}' at {error}; see {self.variable}") from error
         kind = load_home(self._kind) if isinstance(self._kind, str) else self._kind
-        if not (issubclass(part, kind) if isinstance(part, type) else isinstance(part, kind)):
+        if self._classes:
+            if not (isinstance(part, type) and issubclass(part, kind)):
+                raise self._error(f"{self._what} '{name}': {home} is no class of {kind.__name__} but {part!r}")
+        elif not isinstance(part, kind):
             raise self._error(f"{self._what} '{name}': {home} is no {kind.__name__} but a {type(part).__name__}")
         return part
+
+    def loadable(self) -> Iterator[tuple[str, Part]]:
+        """Names and parts; a part of others that cannot be loaded is left out with a warning."""
+        for name in self:
+            try:
+                yield name, self.load(name)
+            except IronbirdError as error:
+                if name in self._own:
+                    raise
+                warnings.warn(str(error), IronbirdWarning, stacklevel=2)
 
     def file_of(self, name: str) -> Path | None:
         """The file of a part that is not Ironbird's own, once it is loaded: part of what defines a flight."""

@@ -1,4 +1,4 @@
-"""Trust: what the user named by hand. What a case, an order or a store alone names is not started and not opened.
+"""Trust: what the user named by hand. Programs and front ends that a file alone names are not started and not opened.
 
 Whoever takes the user's words (the command line, `ib.fly`, the app) makes a `Trust` of them and passes it on with the
 order; an order itself is data and says nothing about where it came from.

@@ -8,7 +8,6 @@ A case file only names a control system; it never says where its code is.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ironbird.errors import IronbirdError, OrderError, UnknownNameError
+from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.registry import Registry
 
 if TYPE_CHECKING:
@@ -72,9 +71,7 @@ def kind_of(control: str) -> Kind:
 
 def loadable_kinds() -> Iterator[Kind]:
     """Kinds of control systems outside; one of another package that cannot be loaded is left out."""
-    for name in OUTSIDE:
-        with contextlib.suppress(IronbirdError):
-            yield kind_of(name)
+    return (kind for _, kind in OUTSIDE.loadable())
 
 
 def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:

@@ -6,6 +6,7 @@ What its expression names are signals before all faults, so the order of the fau
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -110,9 +111,12 @@ def _copy(diagram: Diagram, tap: Tap, signal: Signal, at: str) -> tuple[list[ca.
     copy = SignalFault(signal.size, signal.unit, signal.frame, sample_s=part.sample_s or COPY_S, offset_s=part.offset_s)
     copy.declare("stamp_in", In(unit="s", default=0.0, doc="a signal has no stamp"))
     diagram.connect(diagram.port(at), diagram.add(f"{tap.path}_copy", copy).value_in)
-    entries = [ca.SX.sym(f"entry_{i}") for i in range(signal.size)]
-    own = [ca.SX.sym(name) for name in OWN]
-    return [ca.Function("law", [*own, *entries], [entry]) for entry in entries], [f"{tap.path}_copy.value"]
+    disturbed, healthy = ([ca.SX.sym(f"{name}_{i}") for i in range(signal.size)] for name in ("disturbed", "healthy"))
+    own = {name: ca.SX.sym(name) for name in OWN}
+    # A copy that is as it was shows nothing: between its samples the signal itself goes on
+    shown = [ca.if_else(one == other, own["value"], one) for one, other in zip(disturbed, healthy, strict=True)]
+    laws = [ca.Function("law", [*own.values(), *disturbed, *healthy], [one]) for one in shown]
+    return laws, [f"{tap.path}_copy.value", f"{tap.path}_copy.healthy"]
 
 
 def _law(tap: Tap, diagram: Diagram, signal: Signal) -> tuple[list[ca.Function], list[str]]:
@@ -143,6 +147,11 @@ def _law(tap: Tap, diagram: Diagram, signal: Signal) -> tuple[list[ca.Function],
 
     made = expression(term, found)
     law = ca.Function("law", [*own.values(), *(entry for entries in sources.values() for entry in entries)], [made])
+    constants = [i for i in range(law.n_instructions()) if law.instruction_id(i) == ca.OP_CONST]
+    if not all(math.isfinite(law.instruction_constant(i)) for i in constants):
+        raise FaultError(
+            f"the expression '{tap.expression}' has a part that is no finite number; write smaller numbers"
+        )
     return [law] * signal.size, list(sources)
 
 

@@ -343,4 +343,7 @@ DIALECTS: Registry[AutopilotDialect] = Registry(
 
 def dialects_by_number() -> dict[int, AutopilotDialect]:
     """All dialects by their MAV_AUTOPILOT number, as heartbeats name them."""
-    return {one.number: one for one in map(DIALECTS.load, DIALECTS)}
+    found: dict[int, AutopilotDialect] = {}
+    for _, one in DIALECTS.loadable():
+        found.setdefault(one.number, one)  # the first has it: no one takes the number of PX4
+    return found

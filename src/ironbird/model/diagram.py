@@ -480,6 +480,7 @@ class _Exchange:
 
     def _links(self) -> None:
         after = self.after
+        after.links = {target: list(sources) for target, sources in self.alone.links.items()}
         for target, sources in self.before.links.items():
             for source in sources:
                 into, outof = block_of(target) in self.gone, block_of(source) in self.gone
@@ -487,7 +488,6 @@ class _Exchange:
                     after.links.setdefault(target, []).append(source)
                 elif into != outof:
                     self._carry(self._old(source), self._old(target), outof)
-        after.links |= self.alone.links
         for name in (name for name in self.feeds if name in self.known):
             self._try(self._feed, name)
 
@@ -512,7 +512,7 @@ class _Exchange:
     def _missing(self, old: Port, use: str) -> str:
         kind = "output" if isinstance(old.signal, Out) else "input"
         near = UnknownNameError(kind, self.ports.get(old.name, old.name), [*self._of_kind(type(old.signal))], self.what)
-        return f"{old} {use}: {near}; name it by ports = {{{old.name} = …}},  if it can be missing"
+        return f"{old} {use}: {near}; name it by ports = {{{old.name} = '…'}}; '' gives it up"
 
     def _of_kind(self, kind: type) -> Iterator[str]:
         return (name for name, port in self.known.items() if isinstance(port.signal, kind))

@@ -24,7 +24,9 @@ _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)(.*?)(?=^\S|\Z)", re.MULTILINE | re
 @functools.cache
 def blocks() -> Registry[type[Block]]:
     """The registry of all blocks; Ironbird's own are found in its files without importing them."""
-    return Registry("blocks", _own(), Block, what="block", listed_by="ironbird blocks", error=VehicleError)
+    return Registry(
+        "blocks", _own(), Block, classes=True, what="block", listed_by="ironbird blocks", error=VehicleError
+    )
 
 
 def _own() -> dict[str, str]:

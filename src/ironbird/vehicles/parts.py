@@ -120,7 +120,7 @@ def _made(
         return None
     try:
         return kind(**given)
-    except Exception as error:  # a constructor gets whatever the file says
+    except (Exception, SystemExit) as error:  # a constructor gets whatever the file says
         yield at, f"{kind.__name__} cannot be made with {given}: {error}", "correct the options"
         return None
 

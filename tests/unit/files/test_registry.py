@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.errors import OrderError, UnknownNameError
+from ironbird.errors import IronbirdWarning, OrderError, UnknownNameError
 from ironbird.files.registry import Registry
+from ironbird.model.block import Block
 from ironbird.rig.system import Kind
 
 
@@ -51,3 +52,21 @@ def test_wrong_names_files_and_objects_are_refused_in_words(tmp_path: Path, monk
     monkeypatch.setenv("IRONBIRD_TEST_KINDS", "nothing")
     with pytest.raises(OrderError, match=r"IRONBIRD_TEST_KINDS: 'nothing' is not NAME=FILE\.py:OBJECT"):
         list(found)
+
+
+def test_a_part_that_ends_the_program_or_cannot_be_loaded_is_left_out_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bye.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.setenv("IRONBIRD_TEST_KINDS", f"bye={tmp_path / 'bye.py'}:X")
+    found = kinds(fmu="ironbird.systems.fmu.kind:FMU")
+    with pytest.warns(IronbirdWarning, match="test kind 'bye' at .*cannot be loaded: SystemExit: 0"):
+        assert [name for name, _ in found.loadable()] == ["fmu"]
+
+
+def test_a_family_of_classes_takes_no_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text("from ironbird.blocks.actuators.servo import Servo\nS = Servo()\n")
+    monkeypatch.setenv("IRONBIRD_TEST_BLOCKS", f"mine={tmp_path / 'mine.py'}:S")
+    found: Registry[type[Block]] = Registry("test_blocks", {}, Block, classes=True, what="block", error=OrderError)
+    with pytest.raises(OrderError, match=r"block 'mine': .*mine\.py:S is no class of Block but <"):
+        found.load("mine")

@@ -177,3 +177,28 @@ def test_resets_go_over_to_sampled_parts_and_continuous_ones_are_refused() -> No
 def test_an_unknown_part_gets_the_nearest_name() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown part 'midle' in diagram 'd'; did you mean 'middle'"):
         chain().replace("midle", Gain())
+
+
+class Adder(Block):
+    """A sum of whatever is connected."""
+
+    f = In(unit="1", gather=True, doc="in")
+    y = Out(unit="1", doc="out")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"y": u.f}
+
+
+def test_what_a_new_part_feeds_itself_is_added_to_what_fed_the_old_one() -> None:
+    diagram, inner = Diagram("d"), Diagram("inner")
+    first, total = diagram.add("first", Gain(), k=2.0), diagram.add("s/sum", Adder())
+    diagram.connect(first.y, total.f)
+    diagram.export(first.u, "u")
+    own, adder = inner.add("extra", Gain(), k=1.0), inner.add("sum", Adder())
+    inner.connect(own.y, adder.f)
+    inner.export(adder.f, "f")
+    inner.export(adder.y, "y")
+
+    diagram.replace("s", inner)
+
+    assert sorted(diagram.links["s/sum.f"]) == ["first.y", "s/extra.y"]

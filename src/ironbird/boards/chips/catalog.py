@@ -29,6 +29,7 @@ CHIPS: Registry[type[Chip]] = Registry(
         "bmi088_gyro": "ironbird.boards.chips.parts.bmi088_gyro:Bmi088Gyro",
     },
     Chip,
+    classes=True,
     what="chip",
     listed_by="ironbird chips",
     error=ModelError,

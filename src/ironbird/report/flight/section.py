@@ -37,14 +37,19 @@ SECTIONS: Registry[Section] = Registry("sections", {}, Section, what="section of
 
 def sections(flight: Flight) -> Iterator[Json]:
     """What the page shows of each section; one that fails says why, and the page goes on."""
-    for name in SECTIONS:
+    try:
+        names = list(SECTIONS)
+    except IronbirdError as error:  # the variable cannot be read
+        yield {"id": "sections", "title": "Sections of others", "text": "", "rows": [], "problem": str(error)}
+        return
+    for name in names:
         title, shown, problem = name, None, ""
         try:
             section = SECTIONS.load(name)
             title, shown = section.title, section.content(flight)
         except IronbirdError as error:
             problem = str(error)
-        except Exception as error:  # it is a user's function: anything may be wrong with it
+        except (Exception, SystemExit) as error:  # it is a user's function: anything may be wrong with it
             problem = f"{SECTIONS[name]} fails: {type(error).__name__}: {error}"
         if shown or problem:
             text = shown if isinstance(shown, str) else ""

@@ -63,7 +63,10 @@ def make_front(name: str, options: Mapping[str, Any], trust: Trust) -> FrontEnd:
 
 def front_type(name: str) -> Any:
     """The class of a front end, which makes one with the options of an order."""
-    return FRONTS.load(name)
+    found = FRONTS.load(name)
+    if not (isinstance(found, type) and issubclass(getattr(found, "options_type", object), FrontOptions)):
+        raise LinkError(f"front end '{name}': {FRONTS[name]} is no class with options_type, a class of FrontOptions")
+    return found
 
 
 class ProgramFront:
