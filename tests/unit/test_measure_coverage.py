@@ -8,6 +8,8 @@ import pytest
 
 from measure_coverage import LEAST, least_covered, measure, share, with_lines
 
+pytestmark = pytest.mark.slow  # builds and runs a package of its own
+
 PYTHON = """def size(x):
     if x > 1:
         return "large"

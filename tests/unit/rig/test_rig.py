@@ -52,6 +52,7 @@ def test_places_on_the_earth_are_those_of_pymap3d() -> None:
         assert ours[2] == pytest.approx(theirs[2], abs=0.1)  # m: the earth is round, 0.08 m at 1 km
 
 
+@pytest.mark.slow
 def test_every_vehicle_can_be_put_on_the_rig() -> None:
     for name in vehicle_ids():
         diagram = load_vehicle(name, control="external").diagram

@@ -340,6 +340,7 @@ def test_a_compiled_model_serves_several_threads(f450: CompiledModel) -> None:
     assert len(hashes) == 4 and len(set(hashes)) == 1
 
 
+@pytest.mark.slow
 def test_gcc_gives_the_same_bytes(f450: CompiledModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import shutil
 

@@ -123,6 +123,7 @@ def test_an_actuator_that_hovering_does_not_use_has_no_loop() -> None:
         vtol.broken("surface/rudder")
 
 
+@pytest.mark.slow
 def test_the_linear_loop_of_a_wing_moves_as_the_kernel_does(wing: RunState, wing_loop: Loop) -> None:
     state, loop, small = wing, wing_loop, 1e-5
     J, P, _ = loop._maps()

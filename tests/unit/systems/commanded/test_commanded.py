@@ -289,6 +289,7 @@ def test_helicopter_takes_sticks_and_velocities_and_holds_without_them() -> None
     assert flown("heli_xcell60", plan).verdict == "pass"
 
 
+@pytest.mark.slow
 def test_wing_banks_climbs_circles_and_comes_home_without_its_stream() -> None:
     def plan(v: Commander) -> Iterator[None]:
         yield from until(lambda: v.arm() is None)
@@ -338,6 +339,7 @@ def test_wing_banks_climbs_circles_and_comes_home_without_its_stream() -> None:
     assert flight.verdict == "pass", flight.judged.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("vehicle", "speed", "near_m"),
     [("car_escort", 6.0, 1.0), ("rover_differential", 0.15, 0.3), ("boat_otter", 1.0, 3.5)],
