@@ -106,6 +106,7 @@ def test_the_code_needs_nothing_of_a_library(controller: Path, tmp_path: Path) -
     assert set(needs.replace("U", "").split()) <= {"memcpy", "memset"}
 
 
+@pytest.mark.slow
 def test_only_the_stated_deviations_from_misra_are_found(tmp_path: Path) -> None:
     if not shutil.which("cppcheck"):
         pytest.skip("there is no cppcheck: apt-get install cppcheck")

@@ -181,6 +181,7 @@ def real_time(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_real_time_program_of_a_board_holds_5_khz_in_virtual_time_and_reports_its_worst_step(
     real_time: Path,
 ) -> None:
@@ -200,6 +201,7 @@ def test_the_real_time_program_of_a_board_holds_5_khz_in_virtual_time_and_report
     assert board["height_m"] == here["height_m"] > 0.5  # bit for bit, as the model everywhere
 
 
+@pytest.mark.slow
 def test_the_real_time_program_flies_its_mission_reports_its_steps_and_speaks_mavlink(real_time: Path) -> None:
     program = next((real_time / "bin/linux64").iterdir())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
