@@ -183,7 +183,7 @@ def test_the_highest_bus_clock_follows_from_the_paths_of_the_report() -> None:
 
 
 def test_the_measured_designs_reach_a_hundred_megahertz() -> None:
-    measured = json.loads((Path(__file__).parents[4] / "docs" / "measured" / "hdl.json").read_text())
+    measured = json.loads((Path(__file__).parents[3] / "docs" / "measured" / "hdl.json").read_text())
 
     ecp5 = [run for run in measured["placed"] if run["device"] == "LFE5U-25F"]
     assert len(ecp5) >= 5 and min(run["clock_MHz"] for run in ecp5) >= 100.0
