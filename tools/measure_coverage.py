@@ -133,14 +133,21 @@ def c_counts(package: Path, work: Path) -> Counts:
     seen: dict[str, Seen] = defaultdict(Seen)
     notes = sorted(work.glob("*/*.gcno"))
     for first in range(0, len(notes), 50):
-        command = ["gcov", "--json-format", "--stdout", "--branch-probabilities", *map(str, notes[first : first + 50])]
-        said = subprocess.run(command, cwd=work, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        for build in map(json.loads, said.stdout.splitlines()):
+        for build in gcov(notes[first : first + 50], work):
             for file in build["files"]:
                 path = Path(file["file"])
                 if path.is_relative_to(package):
                     seen[str(path.relative_to(package))].add(file["lines"])
     return {name: seen[name].counts() for name in sorted(seen) if seen[name].lines}
+
+
+def gcov(notes: Sequence[Path], work: Path) -> list[dict[str, Any]]:
+    """What gcov says of some builds; one whose counts a killed program left torn counts for nothing."""
+    command = ["gcov", "--json-format", "--stdout", "--branch-probabilities", *map(str, notes)]
+    said = subprocess.run(command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if said.returncode == 0:
+        return [json.loads(line) for line in said.stdout.splitlines()]
+    return [build for note in notes for build in gcov([note], work)] if len(notes) > 1 else []
 
 
 def python_counts(package: Path, work: Path) -> Counts:
