@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from ironbird.files.trust import Trust
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Order
 from ironbird.host.realtime import WallClock
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.mavlink.codec import Packer, Parser
@@ -75,3 +79,10 @@ class BoardCable(Cable):
 
     def close(self) -> None:
         self.closed = True
+
+
+def fly_by_hand(what: Order | str, **how: Any) -> Flight:
+    """Fly as whoever has named the cable by hand."""
+    if isinstance(what, Order):
+        how.setdefault("trust", Trust.by_hand(what.options))
+    return fly(what, **how)

@@ -142,6 +142,7 @@ def hil(
     Without a board: 'python -m ironbird.transport.serial_wire' makes a serial line with two ends, 'ironbird
     autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
+    from ironbird.files.trust import Trust
     from ironbird.flight.flight import fly
     from ironbird.flight.systems import title_of
     from ironbird.flight.together import fly_together
@@ -169,13 +170,14 @@ def hil(
         orders, titles = [*orders, *others], [*titles, *(f"under {title_of(order.control)}" for order in others)]
         base = out or Path("out") / f"hil-{Path(orders[0].vehicle).stem}"
         folders = [base if len(orders) == 1 else base / str(number) for number in range(1, len(orders) + 1)]
+        trust = Trust.by_hand(*(order.options for order in orders))
         try:
             with ending_in_order(), routed(link or [], rule or [], save=save) as router:
                 if len(orders) == 1:
                     shown = _show if sys.stderr.isatty() else None
-                    flights = [fly(orders[0], folder=folders[0], show=shown)]
+                    flights = [fly(orders[0], folder=folders[0], show=shown, trust=trust)]
                 else:
-                    flights = fly_together(orders, folders)
+                    flights = fly_together(orders, folders, trust=trust)
         finally:
             if sys.stderr.isatty():
                 sys.stderr.write(CLEAR_LINE)

@@ -1,4 +1,4 @@
-"""Trust: what the user named by hand. Programs and front ends that a file alone names are not started and not opened.
+"""Trust: what the user named by hand. Programs, front ends and cables that a file alone names are not opened.
 
 Whoever takes the user's words (the command line, `ib.fly`, the app) makes a `Trust` of them and passes it on with the
 order; an order itself is data and says nothing about where it came from.
@@ -18,20 +18,32 @@ VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started, as PATH 
 
 @dataclass(frozen=True)
 class Trust:
-    """Folders whose programs a flight may start, and front ends that it may open, because the user named them."""
+    """Programs that a flight may start, front ends and cables that it may open, because the user named them."""
 
     folders: frozenset[Path] = frozenset()
     fronts: frozenset[str] = frozenset()
+    cables: frozenset[str] = frozenset()  # serial ports by name, ports of UDP by number
 
     @staticmethod
-    def by_hand(options: Mapping[str, object] | None) -> Trust:
-        """The trust in what these options of a control system name, which the user gave in this very call."""
-        given = options or {}
-        folder, front = given.get("folder"), given.get("front")
+    def by_hand(*options: Mapping[str, object] | None) -> Trust:
+        """The trust in what these options of control systems name, which the user gave in this very call."""
+        found: dict[str, list[object]] = {
+            key: [given[key] for given in options if given and given.get(key) is not None]
+            for key in ("folder", "front", "port", "udp")
+        }
         return Trust(
-            frozenset({_place(folder)} if isinstance(folder, str | Path) else ()),
-            frozenset({front} if isinstance(front, str) else ()),
+            frozenset(_place(folder) for folder in found["folder"] if isinstance(folder, str | Path)),
+            frozenset(front for front in found["front"] if isinstance(front, str)),
+            frozenset(str(cable) for cable in (*found["port"], *found["udp"])),
         )
+
+    def check_cable(self, cable: str | int) -> None:
+        """`LinkError` if the user did not name a serial port or a port of UDP."""
+        if str(cable) not in self.cables:
+            raise LinkError(
+                f"port '{cable}' is named by a file alone, and files of others may name any: if you trust it, fly with "
+                f"'ironbird hil --port {cable}' (or --udp), or ib.fly(order, trust=ib.Trust.by_hand(order.options))"
+            )
 
     def check_folder(self, folder: str, variable: str) -> None:
         """`LinkError` if neither the user nor the environment (`variable`, IRONBIRD_TRUSTED) named a folder."""

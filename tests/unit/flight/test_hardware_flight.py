@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from hil_board import BoardCable, StillClock
+from hil_board import fly_by_hand as fly
 from pymavlink.dialects.v20 import common
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
 from ironbird.errors import LinkError
-from ironbird.flight.flight import Flight, fly
+from ironbird.flight.flight import Flight
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Order, make_order
 from ironbird.ground import handshakes

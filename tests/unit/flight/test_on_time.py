@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hil_board import BoardCable
+from hil_board import fly_by_hand as fly
 from hil_udp_board import ThreadBoard, serial_board, udp_board
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
 from ironbird.errors import LinkError, OrderError
-from ironbird.flight.flight import Flight, fly
+from ironbird.files.trust import Trust
+from ironbird.flight.flight import Flight
 from ironbird.flight.order import Order, load_order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.flight.start_line import StartLine
@@ -36,6 +38,10 @@ from ironbird.systems.hardware.link import HardwareLink
 from ironbird.transport.cable import DatagramCable
 
 OPTIONS: dict[str, Any] = {"ground_station": False, "priority": False, "control_hz": 100.0, "connect_s": 60.0}
+
+
+def by_hand(*orders: Order) -> Trust:
+    return Trust.by_hand(*(one.options for one in orders))
 
 
 def order(until_s: float = 1.6, faults: tuple[str, ...] = (), **options: Any) -> Order:
@@ -62,7 +68,7 @@ def test_what_it_flew_is_what_its_commands_give_to_the_last_byte() -> None:
         ordered = order(until_s=1.0, udp=port)
         fitted = fit(ordered)
         options = HARDWARE.options.model_validate(dict(ordered.options))
-        seat = HARDWARE.seat(Task(fitted.vehicle, (), options, 1.0))
+        seat = HARDWARE.seat(Task(fitted.vehicle, (), options, 1.0, trust=Trust.by_hand(options.model_dump())))
         rig = attach(fitted.vehicle, prepare(fitted.model, [ordered]), until_s=1.0, log=["body.*"])
         try:
             seat.system.start(rig)
@@ -202,7 +208,7 @@ def test_two_boards_and_a_vehicle_of_ours_fly_at_once_on_one_clock(tmp_path: Pat
     boards = [ThreadBoard(0.9), ThreadBoard(0.8)]
     with serial_board(boards[0]) as first, serial_board(boards[1]) as second:
         orders = [order(port=first), order(port=second), make_order("quad_f450", mission="hover", until_s=1.6)]
-        flights: list[Flight] = fly_together(orders, [tmp_path / str(n) for n in range(3)])
+        flights: list[Flight] = fly_together(orders, [tmp_path / str(n) for n in range(3)], trust=by_hand(*orders))
     assert [board.stamps[-1] for board in boards] == [1_600_000, 1_600_000]
     assert flights[0].measured["began_s"] == flights[1].measured["began_s"] > 0.0
     heights = [-float(flight.log["body.p_NB_N"][-1, 2]) for flight in flights[:2]]
@@ -215,9 +221,10 @@ def test_if_one_of_several_never_comes_none_flies_and_the_error_says_which() -> 
     board = ThreadBoard()
     with serial_board(board) as port:
         with pytest.raises(LinkError, match=r"vehicle 2 of 2 \(quad_f450\): serial port /dev/nowhere cannot be opened"):
-            fly_together([order(port=port), order(port="/dev/nowhere")])
+            orders = [order(port=port), order(port="/dev/nowhere")]
+            fly_together(orders, trust=by_hand(*orders))
         with pytest.raises(OrderError, match="vehicles 1 and 2 are both on port"):
-            fly_together([order(port=port), order(port=port)])
+            fly_together([order(port=port), order(port=port)], trust=by_hand(order(port=port)))
     assert HIL_SENSOR.id not in board.got
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from hil_board import BoardCable, StillClock
+from hil_board import fly_by_hand as fly
 
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import FaultError, IronbirdError
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import Flight, fly
+from ironbird.flight.flight import Flight
 from ironbird.flight.order import Order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.ground.wires import Disturbed, Source, Wire

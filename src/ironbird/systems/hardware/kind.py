@@ -118,6 +118,9 @@ class HardwareKind(Kind):
         """The board's link, and on its cable the built-in ground station if there is something to fly."""
         options = task.options
         assert isinstance(options, HardwareOptions)
+        for cable in (options.port, options.udp):
+            if cable is not None:
+                task.trust.check_cable(cable)
         link, plan = self._link(options), plan_of(task)
         stations = [GROUND_STATION_PORT] if options.ground_station else []
         pilot: Pilot | None = None

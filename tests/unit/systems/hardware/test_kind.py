@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hil_board import BoardCable, StillClock
 from pydantic import ValidationError
 
 from ironbird.errors import LinkError
+from ironbird.files.trust import Trust
 from ironbird.ground.pilot import Pilot
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.rig import make_rig
@@ -23,6 +25,7 @@ from ironbird.vehicles.load import Vehicle, load_vehicle
 ITEMS = [LocalItem(10.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
 QUAD = load_vehicle("quad_f450", control="external")
 QUIET = HardwareOptions(udp=1, control_hz=500.0, priority=False, ground_station=False)
+TRUST = Trust(cables=frozenset({"1", "/dev/null"}))  # what the options of these tests name
 
 
 def bench(cable: BoardCable) -> HardwareKind:
@@ -63,7 +66,7 @@ def test_one_cable_has_to_be_given_and_wrong_words_are_refused() -> None:
 def test_a_board_that_is_given_no_mission_is_told_nothing() -> None:
     cable = BoardCable()
     vehicle = HARDWARE.fitted(QUAD, QUIET)
-    seat = fly(bench(cable), Task(vehicle, [], QUIET, until_s=2.5))
+    seat = fly(bench(cable), Task(vehicle, [], QUIET, until_s=2.5, trust=TRUST))
     assert seat.pilot is None and seat.system.mistrust() == "" and seat.system.failure == ""
     figures, measured = seat.system.figures(), seat.system.measured()
     assert figures["link"] == "board in memory, network, ordinary priority, as asked"
@@ -73,7 +76,7 @@ def test_a_board_that_is_given_no_mission_is_told_nothing() -> None:
 def test_figures_are_shown_each_second() -> None:
     lines: list[str] = []
     vehicle = HARDWARE.fitted(QUAD, QUIET)
-    seat = fly(bench(BoardCable()), Task(vehicle, [], QUIET, until_s=2.5, show=lines.append))
+    seat = fly(bench(BoardCable()), Task(vehicle, [], QUIET, until_s=2.5, trust=TRUST, show=lines.append))
     assert len(lines) == 3 and "late 0" in lines[-1]
     assert seat.pilot is not None and not seat.pilot.finished and seat.pilot.autopilot_events == []
 
@@ -82,7 +85,7 @@ def test_a_mission_goes_over_the_same_cable_and_counts_in_the_budget() -> None:
     options = QUIET.model_copy(update={"port": "/dev/null", "udp": None})
     vehicle = HARDWARE.fitted(QUAD, options)
     for items in (ITEMS, []):
-        with contextlib.closing(HARDWARE.seat(Task(vehicle, items, options, until_s=9.0))) as seat:
+        with contextlib.closing(HARDWARE.seat(Task(vehicle, items, options, until_s=9.0, trust=TRUST))) as seat:
             link = seat.system
             assert isinstance(link, HardwareLink) and isinstance(link.cable, SerialCable)
             assert isinstance(seat.pilot, Pilot) == (link.bridge is not None) == bool(items)
@@ -97,7 +100,7 @@ def test_a_link_that_breaks_in_flight_says_so_and_had_taken_part() -> None:
         return frame
 
     cable = BoardCable(spoil=cut)
-    task = Task(HARDWARE.fitted(QUAD, QUIET), [], QUIET, until_s=5.0)
+    task = Task(HARDWARE.fitted(QUAD, QUIET), [], QUIET, until_s=5.0, trust=TRUST)
     seat, rig = bench(cable).seat(task), make_rig(task.vehicle, until_s=task.until_s)
     with contextlib.closing(seat), pytest.raises(LinkError, match="the cable is gone"):
         seat.system.start(rig)
@@ -105,3 +108,11 @@ def test_a_link_that_breaks_in_flight_says_so_and_had_taken_part() -> None:
             seat.system.exchange(rig)
     assert seat.system.taking_part and cable.closed  # whoever flies it keeps the flight
     assert rig.time_s == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("option", "name"), [({"port": "/dev/ttyACM0"}, "/dev/ttyACM0"), ({"udp": 14999}, "14999")])
+def test_a_cable_that_only_a_file_names_is_not_opened(option: dict[str, Any], name: str) -> None:
+    """An order, a case or a store of another person may name any port: a board there would be commanded."""
+    task = Task(HARDWARE.fitted(QUAD, QUIET), [], HardwareOptions(**option), until_s=5.0)
+    with pytest.raises(LinkError, match=f"port '{name}' is named by a file alone"):
+        HARDWARE.seat(task)
