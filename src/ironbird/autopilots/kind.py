@@ -18,6 +18,7 @@ from ironbird.protocols.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.protocols.geodesy import Place
 from ironbird.protocols.orders import is_orders
 from ironbird.protocols.parm_file import parse_parm
+from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles.load import Vehicle
@@ -43,27 +44,24 @@ class AutopilotOptions(Options):
     """Where the autopilot is and who commands it."""
 
     folder: Annotated[
-        str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
+        str | None,
+        Field(description=texts.FOLDER),
     ] = None
     pilot: Annotated[
         Literal["ours", "attended", "none", "sticks"],
-        Field(
-            description="The built-in ground station flies the mission; or obeys orders in flight (attended: the live "
-            "rig, or a record of its orders); or none, so that another ground station may; or PX4's multicopters by "
-            "sticks in position mode, where its collision prevention acts."
-        ),
+        Field(description=texts.PILOT),
     ] = "ours"
     flights: Annotated[
         int,
         Field(
-            description="With pilot none: after how many flights, each with a landing and disarming, the run ends; 0: "
-            "not by itself.",
+            description=texts.FLIGHTS,
             ge=0,
             le=1000,
         ),
     ] = 1
     instance: Annotated[
-        int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
+        int | None,
+        Field(description=texts.INSTANCE, ge=0, le=9),
     ] = None
     time: Annotated[
         Literal["real", "virtual", "paced"],
@@ -74,10 +72,7 @@ class AutopilotOptions(Options):
     ] = "real"
     ground_station: Annotated[
         bool,
-        Field(
-            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time, unless it is "
-            "quiet); in virtual time it may listen only, and the flight is the same."
-        ),
+        Field(description=texts.GROUND_STATION),
     ] = False
     params: Annotated[
         ParamsText,
@@ -93,11 +88,13 @@ class AutopilotKind(Kind):
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
+    lands = True
     param_variable: str = ""  # begins names of variables of the environment that are its parameters
 
     def pace(self, options: Options) -> float | None:
-        """Real time if it is to be paced."""
-        return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
+        """Real time if it is to be paced, or if another ground station commands."""
+        assert isinstance(options, AutopilotOptions)
+        return 1.0 if options.time == "paced" or (options.pilot == "none" and options.time == "real") else None
 
     def repeats(self, options: Options, script: str) -> bool:
         """In virtual time, with the built-in ground station or with the record of another one."""

@@ -1,4 +1,4 @@
-"""The verbs `app` and `app-do`: the live rig as a page in the browser, and its actions from a terminal."""
+"""The commands `app` and `app do`: the live rig as a page in the browser, and its actions from a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.output import errors
+from ironbird.cli.options import OutPathOption, StoreOption
+from ironbird.cli.output import errors, shown_in_browser
 from ironbird.errors import LinkError
 
 if TYPE_CHECKING:
@@ -22,12 +23,17 @@ UrlOption = Annotated[
 ]
 
 
+app_group = typer.Typer(invoke_without_command=True)
+
+
+@app_group.callback()
 def app(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 is any free one.", min=0, max=65535)] = 8350,
+    context: typer.Context,
+    http_port: Annotated[int, typer.Option(help="Port of the page; 0 is any free one.", min=0, max=65535)] = 8350,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for what is flown, one folder a flight.")] = Path("out/app"),
+    out: OutPathOption = Path("out/app"),
     logs: Annotated[Path, typer.Option(help="Logs below this folder can be replayed.")] = Path("out"),
-    store: Annotated[str | None, typer.Option(help="Store of campaigns: sqlite:///FILE or postgresql://…")] = None,
+    store: StoreOption = None,
     route: Annotated[
         list[Path] | None, typer.Option(help="A route file: its router runs beside, its packets are watched too.")
     ] = None,
@@ -40,7 +46,7 @@ def app(
 
     A new token is made each time, or taken from IRONBIRD_APP_TOKEN.
 
-    Example: ironbird app --port 8350
+    Example: ironbird app --http-port 8351
     """
     from ironbird.app.records import Campaigns
     from ironbird.app.rig import Rig
@@ -52,9 +58,11 @@ def app(
         typer.echo(f"open:   {door.url()}")
         typer.echo(f"guests: {door.url(GUEST)}")
         typer.echo("Ctrl-C ends all flights and keeps what was flown")
-        if not no_browser and not _shown(door.url()):
+        if not no_browser and not shown_in_browser(door.url()):
             typer.echo("no browser was found on this computer: open the address above in one")
 
+    if context.invoked_subcommand:
+        return
     campaigns = Campaigns(store)
     with errors():
         check_extra()
@@ -62,20 +70,10 @@ def app(
     with errors(), Rig(out, campaigns) as rig:
         for file in route or []:
             rig.route(file.stem, read_route(file))
-        serve(rig, port=port, token=os.environ.get(TOKEN, ""), logs=logs, ready=ready)
+        serve(rig, port=http_port, token=os.environ.get(TOKEN, ""), logs=logs, ready=ready)
 
 
-def _shown(url: str) -> bool:
-    """Open an address in a browser; whether there is one."""
-    import shutil
-    import sys
-    import webbrowser
-
-    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not report it
-        return webbrowser.open(url)
-    return typer.launch(url) == 0
-
-
+@app_group.command("do")
 def app_do(
     action: Annotated[
         str, typer.Argument(help="start, pause, resume, step, speed, branch, reset, end, arm, inject, …")
@@ -85,8 +83,8 @@ def app_do(
 ) -> None:
     """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
 
-    Examples: ironbird app-do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
-    ironbird app-do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2
+    Examples: ironbird app do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
+    ironbird app do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2
     """
     with errors():
         base, _, token = url.partition("/?token=")

@@ -1,9 +1,8 @@
-"""The verb `ironbird campaign`: many cases flown, judged, stored, reported, searched."""
+"""Commands about campaigns: many cases flown, judged, stored, compared, reported."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,13 +13,24 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ironbird.cli.exit_codes import INTERRUPTED, code_of
-from ironbird.cli.options import ParamOption, ParamsOption, params_of
+from ironbird.cli.options import (
+    NameArgument,
+    OutOption,
+    ParamOption,
+    ParamsOption,
+    SampleOption,
+    StoreOption,
+    SuiteArgument,
+    TagOption,
+    WorkersOption,
+    params_of,
+)
 from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
     errors,
     print_json,
-    print_sentence,
+    print_report,
     print_table,
     progress_bar,
 )
@@ -29,27 +39,12 @@ from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
-    from ironbird.campaign.planned import Planned
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
     from ironbird.report.flight.page import Origin
 
-campaign_app = typer.Typer(
-    no_args_is_help=True, help="Fly many cases, judge them, keep the results, look for what breaks the vehicle."
-)
 
-SuiteArgument = Annotated[str, typer.Argument(help="A case or suite file (TOML), or a built-in suite: safety, …")]
-NameArgument = Annotated[str, typer.Argument(help="Name of the campaign (see 'ironbird campaign list').")]
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; IRONBIRD_STORE, or a file in out/campaigns, by default.",
-    ),
-]
-WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
 DaskOption = Annotated[
     str | None,
     typer.Option(
@@ -59,19 +54,20 @@ DaskOption = Annotated[
 TracesOption = Annotated[
     str, typer.Option(help="Traces to keep as Parquet files: failing (and one of a hundred that pass), all or none.")
 ]
-OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
+RequirementsOption = Annotated[
+    Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
+]
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
 # ---------------------------------------------------------------------- flying
 
 
-@campaign_app.command("run")
 def run(
     suite: SuiteArgument,
     name: Annotated[str | None, typer.Option(help="Name of the campaign; the suite's and the time by default.")] = None,
-    sample: Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Fly only cases with this tag or id; may be repeated.")] = None,
+    sample: SampleOption = None,
+    tag: TagOption = None,
     param: ParamOption = None,
     params: ParamsOption = None,
     store: StoreOption = None,
@@ -150,7 +146,6 @@ def with_params(flights: Sequence[FlightCase], files: Sequence[Path], texts: Seq
     return found
 
 
-@campaign_app.command("resume")
 def resume(
     name: NameArgument,
     store: StoreOption = None,
@@ -174,7 +169,7 @@ def resume(
     from ironbird.campaign.runner import check_unchanged, run_campaign
 
     with errors():
-        database = _store_with(store, name)
+        database = store_with(store, name)
         campaign = database.campaign(name)
         if damaged:
             check_unchanged(database, campaign)
@@ -198,7 +193,7 @@ def _fly(
 
     typer.echo(f"campaign {campaign.name}", err=True)
     interrupted = False
-    with _flight_bar(campaign.name) as update:
+    with flight_bar(campaign.name) as update:
         try:
             state = work(update)
         except KeyboardInterrupt:
@@ -219,7 +214,7 @@ def _fly(
     if interrupted:
         typer.secho(f"interrupted: continue with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
         code = INTERRUPTED
-    typer.echo(f"report: {folder / 'report.html'}")
+    print_report(folder / "report.html")
     raise typer.Exit(code)
 
 
@@ -243,7 +238,7 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
 
 
 @contextmanager
-def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
+def flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
     """Rate, verdicts and time left on a terminal; a line now and then in files and pipes."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -273,7 +268,6 @@ def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 # ---------------------------------------------------------------------- looking
 
 
-@campaign_app.command("list")
 def list_campaigns(
     store: StoreOption = None,
     everywhere: Annotated[
@@ -309,7 +303,7 @@ def list_campaigns(
             print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
 
 
-def _store_with(url: str | None, name: str) -> Store:
+def store_with(url: str | None, name: str) -> Store:
     """The store that has a campaign: the named or usual one, else the newest on this computer that has it."""
     from ironbird.campaign.places import known_stores, url_of, usual_store
     from ironbird.campaign.store import DEFAULT_FOLDER, Store
@@ -326,7 +320,6 @@ def _store_with(url: str | None, name: str) -> Store:
     return Store(chosen)
 
 
-@campaign_app.command("show")
 def show(
     name: NameArgument,
     flight: Annotated[str | None, typer.Argument(help="One flight, for example motor-loss/0007/s3.")] = None,
@@ -337,7 +330,7 @@ def show(
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
-        database = _store_with(store, name)
+        database = store_with(store, name)
         campaign = database.campaign(name)
         if flight is None:
             results = database.results(campaign)
@@ -373,7 +366,6 @@ def show(
         print_table(rows, flight)
 
 
-@campaign_app.command("diff")
 def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Compare two campaigns flight by flight: changed verdicts, moved margins.
 
@@ -383,7 +375,7 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     from ironbird.campaign.summary import compare
 
     with errors():
-        database = _store_with(store, before)
+        database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
         cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
         found = compare(database.results(both[0]), database.results(both[1]), cases)
@@ -417,7 +409,6 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
         raise typer.Exit(1)
 
 
-@campaign_app.command("export")
 def export(
     name: NameArgument,
     to: Annotated[Path, typer.Argument(help="A file that ends in .csv, .json or .parquet.")],
@@ -427,19 +418,16 @@ def export(
     from ironbird.report.table import write_table
 
     with errors():
-        database = _store_with(store, name)
+        database = store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
     typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
-@campaign_app.command("report")
 def report(
     name: NameArgument,
-    requirements: Annotated[
-        Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
-    ] = None,
-    flights: Annotated[
+    requirements: RequirementsOption = None,
+    pages: Annotated[
         str | None,
         typer.Option(
             metavar="WHICH",
@@ -452,28 +440,28 @@ def report(
 ) -> None:
     """Write the report again, with pages of flights and a table of the project's requirements if they are asked for.
 
-    A page on disk cannot fly: --flights flies the flights again, bit for bit, and writes their pages with all plots
+    A page on disk cannot fly: --pages flies the flights again, bit for bit, and writes their pages with all plots
     beside the report, which links them. Exit code 1 if one of them differs from what is stored.
 
-    Example: ironbird campaign report first --flights failed
+    Example: ironbird campaign report first --pages failed
     """
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.report.campaign_page import write_campaign_page
 
     differing: list[str] = []
     with errors():
-        database = _store_with(store, name)
+        database = store_with(store, name)
         campaign = database.campaign(name)
         folder = out or database.folder / name
-        if flights is not None:
-            differing = _write_flight_pages(database, campaign, folder, flights, most)
+        if pages is not None:
+            differing = _write_flight_pages(database, campaign, folder, pages, most)
         _write_reports(database, campaign, folder)
         if requirements is not None:
             rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
             write_campaign_page(database, campaign, folder / "report.html", trace=rows)
     for text in differing:
         typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)
-    typer.echo(f"report: {folder / 'report.html'}")
+    print_report(folder / "report.html")
     raise typer.Exit(1 if differing else 0)
 
 
@@ -509,104 +497,6 @@ def _write_flight_pages(database: Store, campaign: Campaign, folder: Path, which
     return differing
 
 
-@campaign_app.command("evidence")
-def evidence(
-    name: NameArgument,
-    requirements: Annotated[
-        Path | None, typer.Option(help="CSV with id, text, tags: the project's requirements.")
-    ] = None,
-    fmea: Annotated[Path | None, typer.Option(help="CSV with id, text, tags: failure modes of an FMEA.")] = None,
-    sign: Annotated[
-        Path | None, typer.Option(metavar="KEY", help="Sign the pack with this private SSH key, by ssh-keygen.")
-    ] = None,
-    store: StoreOption = None,
-    out: OutOption = None,
-) -> None:
-    """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file.
-
-    The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
-    """
-    from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.flight.judge import VERDICTS
-    from ironbird.report.evidence import write_evidence
-
-    with errors():
-        database = _store_with(store, name)
-        campaign = database.campaign(name)
-        cases, results = list(database.cases(campaign)), database.results(campaign)
-        tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
-        path = out or database.folder / name / "evidence.zip"
-        if missing := len(cases) - len(results):
-            said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
-            typer.secho(f"warning: {said}", fg="red", err=True)
-        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
-        for title, table in zip(("requirements", "failure modes"), tables, strict=True):
-            if table:
-                met = sum(row.status == "pass" for row in table)
-                others: dict[str, list[str]] = {}
-                for row in table:
-                    if row.status != "pass":
-                        others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
-                rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
-                typer.echo(f"{title}: {met} of {len(table)} met{rest}")
-        verdicts = Counter(result.verdict for result in results)
-    text = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict]) or "none"
-    figures = {"verdicts": dict(verdicts), "files": len(sums), "signed": sign is not None, "path": str(path)}
-    print_sentence(
-        f"flights: {text}\n{len(sums)} files{', signed' if sign else ''}: {path}", f"Evidence of {name}", figures
-    )
-
-
-@campaign_app.command("repeat")
-def repeat_pack(
-    pack: Annotated[Path, typer.Argument(help="An evidence.zip, or the folder into which it was unpacked.")],
-    signer: Annotated[
-        Path | None, typer.Option(metavar="KEY.pub", help="Refuse the pack unless the owner of this SSH key signed it.")
-    ] = None,
-    sample: Annotated[int | None, typer.Option(help="Fly only this many, drawn over all cases.", min=1)] = None,
-    workers: WorkersOption = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("out") / "repeated",
-) -> None:
-    """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
-
-    The same if flights of the pack have no result. Every file is compared with its hash, and the list of hashes
-    against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
-    (option time); others of them are left out.
-    """
-    from ironbird.campaign.identity import ironbird_version
-    from ironbird.campaign.pack import repeat
-
-    with errors(), _flight_bar(pack.name) as update:
-        found = repeat(pack, out, signer=signer, sample=sample, workers=workers, progress=update)
-    for text in found.differing:
-        typer.secho(f"NOT equal: {text}", fg="red")
-    rows = {
-        "files": "all as they were" + (f", signed by {signer}" if found.signed else "; the signature was not checked"),
-        "flown again": str(found.flown),
-        "equal, bit for bit": str(found.same),
-    }
-    if found.outside:
-        rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
-    if found.left_out:
-        rows["left out of the sample"] = str(found.left_out)
-    if found.unjudged:
-        rows["without a result"] = f"{found.unjudged}: the campaign was not flown to its end"
-    if found.other_programs:
-        rows["programs"] = f"not those of the pack: {', '.join(found.other_programs)}"
-    if found.version != ironbird_version() or found.other_code:
-        same = " with other code" if found.version == ironbird_version() else ""
-        rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
-    figures = {
-        "flown": found.flown, "same": found.same, "differing": found.differing, "outside": found.outside,
-        "left_out": found.left_out, "unjudged": found.unjudged, "signed": found.signed,
-    }  # fmt: skip
-    print_table(rows, f"Repeated from {pack.name}", figures)
-    if not found.flown:
-        typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
-    raise typer.Exit(0 if found.flown and not found.differing and not found.unjudged else 1)
-
-
-@campaign_app.command("rerun")
 def rerun(
     name: NameArgument,
     flight: Annotated[str, typer.Argument(help="The flight's id.")],
@@ -625,7 +515,7 @@ def rerun(
     from ironbird.report.folder import write_flight_folder
 
     with errors():
-        database = _store_with(store, name)
+        database = store_with(store, name)
         campaign = database.campaign(name)
         kept = database.flight(campaign, flight)
         case, stored = kept.case, kept.result
@@ -646,7 +536,7 @@ def rerun(
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, flight)
     if times > 1:
         typer.echo(flakiness([run.verdict for run in runs]).sentence())
-    typer.echo(f"report: {folder / 'flight.html'}")
+    print_report(folder / "flight.html")
     if stored is None:
         typer.echo("the campaign has not flown it yet")
     if stored is None or again.log.interrupted:
@@ -678,137 +568,9 @@ def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path)
         flown = fly_scenario(scenario_in(case.scenario, case.case_id))
     page, judged = write_scenario_folder(flown, folder), judged_scenario(case, flown)
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, case.id)
-    typer.echo(f"report: {page}")
+    print_report(page)
     exact = all(repeats(order.control, order.options, order.script) for order in orders_of(case))
     same = stored is not None and stored.verdict == judged.verdict and (stored.sha256 == judged.sha256 or not exact)
     equal = "equal to the stored flight, bit for bit" if exact else "the same verdict as stored"
     typer.echo(equal if same else "NOT equal to a stored flight")
     raise typer.Exit(0 if same else 1)
-
-
-# ---------------------------------------------------------------------- searching
-
-
-def _case_of(suite: str, case: str | None) -> Planned:
-    from ironbird.campaign.suite import load_suite
-
-    cases = {planned.id: planned for planned in load_suite(suite).cases}
-    if case is None and len(cases) == 1:
-        return next(iter(cases.values()))
-    if case not in cases:
-        raise UnknownNameError("case", str(case), cases, suite)
-    return cases[case]
-
-
-CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
-
-
-@campaign_app.command("search")
-def search(
-    suite: SuiteArgument,
-    case: CaseOption = None,
-    trials: Annotated[int, typer.Option(help="Flights to spend.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 0,
-    shrink: Annotated[bool, typer.Option("--shrink/--no-shrink", help="Shrink the worst failing flight.")] = True,
-    out: Annotated[Path | None, typer.Option(help="Write the worst flight as a case file.")] = None,
-) -> None:
-    """Look for values of the varied parameters at which the requirements break; say the smallest fault that does it."""
-    from ironbird.campaign.search import falsify
-    from ironbird.campaign.search import shrink as make_small
-
-    with errors():
-        planned = _case_of(suite, case)
-        with progress_bar(f"searching {planned.id}") as update:
-            found = falsify(planned, trials=trials, seed=seed, progress=update)
-        print_sentence(
-            found.sentence(), planned.id, {"failing": len(found.failing), "worst": found.worst.result.record()}
-        )
-        worst = found.worst.case
-        if found.failing and shrink:
-            small = make_small(worst)
-            print_sentence(
-                f"smallest found ({small.flown} more flights): {small.sentence()}",
-                "smallest",
-                {"flown": small.flown, "case": small.case.record(), "result": small.result.record()},
-            )
-            worst = small.case
-        if out is not None:
-            out.write_text(worst.to_toml())
-            typer.echo(f"case: {out}")
-    raise typer.Exit(1 if found.failing else 0)
-
-
-@campaign_app.command("map")
-def boundary_map(
-    suite: SuiteArgument,
-    across: Annotated[str, typer.Argument(help="A varied parameter, for example fault.1.severity.")],
-    along: Annotated[str, typer.Argument(help="Another one, for example fault.1.duration_s.")],
-    case: CaseOption = None,
-    points: Annotated[int, typer.Option(help="Points along each side.", min=3, max=60)] = 12,
-    points_along: Annotated[
-        int | None, typer.Option(help="Points along the second side, if not as many.", min=2, max=60)
-    ] = None,
-    refine: Annotated[
-        bool, typer.Option(help="Look for the line between the points; it costs more flights in each column.")
-    ] = True,
-    out: Annotated[Path, typer.Option(help="The picture.")] = Path("out/map.svg"),
-) -> None:
-    """Draw the line between survived and lost over two varied parameters."""
-    from ironbird.campaign import search as searching
-    from ironbird.report.svg_plot import write_map
-
-    with errors():
-        planned = _case_of(suite, case)
-        with progress_bar(f"mapping {planned.id}") as update:
-            found = searching.boundary_map(
-                planned,
-                across,
-                along,
-                points=(points, points_along or points),
-                tolerance=searching.LINE_TOLERANCE if refine else None,
-                progress=update,
-            )
-        title = planned.data.get("title") or planned.id
-        write_map(found, out, f"{title}: verdict over {across} and {along}")
-        for x, y in found.line:
-            print_sentence(f"{across} = {x:.5g}: turns at {along} = {y:.5g}", planned.id, {across: x, along: y})
-    typer.echo(f"picture: {out}")
-
-
-@campaign_app.command("shrink")
-def shrink_flight(
-    name: NameArgument,
-    flight: Annotated[str, typer.Argument(help="A failing flight's id.")],
-    store: StoreOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write the small flight as a case file.")] = None,
-) -> None:
-    """Make a failing flight smaller as long as it fails in the same way; say what is left in a sentence."""
-    from ironbird.campaign.search import shrink
-
-    with errors():
-        database = _store_with(store, name)
-        small = shrink(database.case(database.campaign(name), flight))
-        figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
-        print_sentence(small.sentence(), flight, figures)
-        if out is not None:
-            out.write_text(small.case.to_toml())
-            typer.echo(f"case: {out}")
-
-
-@campaign_app.command("plan")
-def plan(
-    probability: Annotated[float, typer.Option(help="Failure probability to stay below.")],
-    confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
-    failures: Annotated[int, typer.Option(help="Failures that are allowed on the way.", min=0)] = 0,
-) -> None:
-    """Say how many random flights are needed to show a failure probability."""
-    from ironbird.campaign.statistics import flights_needed
-
-    with errors():
-        count = flights_needed(probability, confidence, failures)
-    print_sentence(
-        f"{count} flights with at most {failures} failures show a failure probability below {probability:g} "
-        f"with {100 * confidence:g} % confidence",
-        "plan",
-        {"flights": count, "probability": probability, "confidence": confidence, "failures": failures},
-    )

@@ -1,20 +1,17 @@
-"""The verb `ironbird case`: test cases as text, checked, counted, imported."""
+"""Commands about test cases as text: listed, counted, checked, imported."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import SuiteArgument
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.completion import suite_names
+from ironbird.cli.options import OutPathOption
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json
 
-case_app = typer.Typer(no_args_is_help=True, help="Test cases as text: check, count, import.")
 
-
-@case_app.command("check")
 def check_cases(
     files: Annotated[list[str], typer.Argument(help="Case or suite files.")], as_json: JsonOption = False
 ) -> None:
@@ -24,7 +21,7 @@ def check_cases(
     with errors():
         problems = {name: check(name) for name in files}
         if as_json:
-            typer.echo(json.dumps({name: [vars(p) for p in found] for name, found in problems.items()}, indent=2))
+            print_json({name: [vars(p) for p in found] for name, found in problems.items()})
         else:
             for name, found in problems.items():
                 for problem in found:
@@ -37,34 +34,36 @@ def check_cases(
         raise typer.Exit(2)
 
 
-@case_app.command("list")
-def list_cases(suite: SuiteArgument, as_json: JsonOption = False) -> None:
-    """List the cases of a suite and how many flights each makes."""
+def list_cases(
+    suite: Annotated[
+        str | None,
+        typer.Argument(help="A suite; without one, the built-in suites are listed.", autocompletion=suite_names),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the built-in suites, or the cases of one, and how many flights each makes."""
     from ironbird.campaign.suite import load_suite
 
     with errors():
+        if suite is None:
+            _list_suites(as_json)
+            return
         loaded = load_suite(suite)
         if as_json:
             rows = [
                 {"id": c.id, "title": c.data.get("title", ""), "flights": c.count(), "varies": list(c.variables)}
                 for c in loaded.cases
             ]
-            typer.echo(json.dumps(rows, indent=2))
+            print_json(rows)
             return
-        print_table(
-            {
-                c.id: f"{c.data.get('title', '')}\n{_counted(c.count(), 'flight')}"
-                + (f", varies {', '.join(c.variables)}" if c.variables else "")
-                for c in loaded.cases
-            },
-            f"{loaded.title or loaded.id}: {_counted(loaded.count(), 'flight')}",
-        )
+        lines = [(c.id, str(c.count()), str(c.data.get("title", "")), ", ".join(c.variables)) for c in loaded.cases]
+        title = f"{loaded.title or loaded.id}: {_counted(loaded.count(), 'flight')}"
+        print_columns(("case", "flights", "title", "varies"), lines, title)
 
 
-@case_app.command("import")
 def import_cases(
     files: Annotated[list[Path], typer.Argument(help="Aerialist's YAML, or RFlySimSafe's db.json or fault.db.")],
-    out: Annotated[Path, typer.Option(help="The case file to write.")],
+    out: OutPathOption,
     map_name: Annotated[
         str, typer.Option("--map", help="Which of RFlySimSafe's three maps of fault ids the file uses: A, B or C.")
     ] = "A",
@@ -88,26 +87,23 @@ def import_cases(
     typer.echo(f"{_counted(len(found), 'case')}: {out}; check them with 'ironbird case check {out}'")
 
 
-@case_app.command("schema")
-def schema() -> None:
+def case_schema() -> None:
     """Print the JSON Schema of case files, for editors."""
     from ironbird.campaign.case import schema_text
 
     typer.echo(schema_text(), nl=False)
 
 
-@case_app.command("suites")
-def suites() -> None:
-    """List the built-in suites."""
+def _list_suites(as_json: bool) -> None:
     from ironbird.campaign.suite import load_suite, suite_names
 
-    with errors():
-        rows, figures = {}, {}
-        for name in suite_names():
-            suite = load_suite(name)
-            figures[name] = {"title": suite.title, "cases": len(suite.cases), "flights": suite.count()}
-            rows[name] = f"{suite.title}\n{_counted(len(suite.cases), 'case')}, {_counted(suite.count(), 'flight')}"
-        print_table(rows, "Suites", figures)
+    suites = {name: load_suite(name) for name in suite_names()}
+    if as_json:
+        figures = {n: {"title": s.title, "cases": len(s.cases), "flights": s.count()} for n, s in suites.items()}
+        print_json(figures)
+        return
+    rows = [(name, str(len(suite.cases)), str(suite.count()), suite.title) for name, suite in suites.items()]
+    print_columns(("suite", "cases", "flights", "title"), rows, "Built-in suites")
 
 
 def _counted(number: int, what: str) -> str:

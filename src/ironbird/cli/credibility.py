@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ironbird.cli.exit_codes import EXIT_CODES
-from ironbird.cli.options import SetOption, numbers_of, settings_of
+from ironbird.cli.options import (
+    OtherVehicleOption,
+    OutPathOption,
+    SalvageOption,
+    SetOption,
+    TestsOption,
+    WindowOption,
+    numbers_of,
+    settings_of,
+)
 from ironbird.cli.output import JsonOption, errors, print_table
 
 if TYPE_CHECKING:
@@ -22,9 +31,9 @@ def credibility(
     simulated: Annotated[
         list[Path] | None, typer.Argument(metavar="SIM...", help="Simulated record; several are repeats or seeds.")
     ] = None,
-    tests: Annotated[Path | None, typer.Option(help="TOML file of tests; else the usual ones.")] = None,
+    tests: TestsOption = None,
     drive: Annotated[bool, typer.Option("--drive", help="Let the recorded commands drive a model.")] = False,
-    vehicle: Annotated[str | None, typer.Option(help="The model to drive: a catalogue name or a TOML file.")] = None,
+    vehicle: OtherVehicleOption = None,
     setpoints: Annotated[
         bool,
         typer.Option("--setpoints", help="With --drive: the recorded set-points fly it, by the reference autopilot."),
@@ -33,8 +42,8 @@ def credibility(
         float | None, typer.Option(help="With --drive: start again from the record so often, in s.", min=0.05, max=1e4)
     ] = None,
     set_: SetOption = None,
-    window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the real record.")] = None,
-    shift: Annotated[float | None, typer.Option(help="Time shift in s; estimated if it is not given.")] = None,
+    window: WindowOption = None,
+    time_shift: Annotated[float | None, typer.Option(help="Time shift in s; estimated if it is not given.")] = None,
     most_shift: Annotated[float | None, typer.Option(help="Largest shift of the estimate, in s.", min=0)] = None,
     mean: Annotated[str | None, typer.Option(help="rms or arithmetic.")] = None,
     weight: Annotated[
@@ -43,11 +52,11 @@ def credibility(
     tolerance: Annotated[
         float | None, typer.Option(help="Tolerable error as a share of the figure or span.", min=1e-6, max=10)
     ] = None,
-    salvage: Annotated[bool, typer.Option("--salvage", help="Accept a record that is cut off.")] = False,
+    salvage: SalvageOption = False,
     evidence: Annotated[
         str | None, typer.Option(metavar="MODULE", help="Write the result into the vehicle's evidence sheet.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out/credibility"),
+    out: OutPathOption = Path("out/credibility"),
     as_json: JsonOption = False,
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
@@ -81,7 +90,7 @@ def credibility(
             title = f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} {words} {real.name}"
         else:
             records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
-            comparison = compare(record, records, plan, shift_s=shift, window_s=asked, most_shift_s=most_shift)
+            comparison = compare(record, records, plan, shift_s=time_shift, window_s=asked, most_shift_s=most_shift)
             title = f"{records[0].path.name} against {real.name}"
         if evidence:
             assert vehicle is not None

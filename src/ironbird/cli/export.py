@@ -1,4 +1,4 @@
-"""The verb `export`: a vehicle or a part of it as code for others."""
+"""The command `export`: a vehicle or a part of it as code for others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import FaultOption, FaultsFileOption, SeedOption, VehicleArgument, faults_of
+from ironbird.cli.completion import export_names
+from ironbird.cli.options import (
+    ControlOption,
+    FaultOption,
+    FaultsFileOption,
+    OutOption,
+    SeedOption,
+    VehicleArgument,
+    faults_of,
+)
 from ironbird.cli.output import errors, print_table
 
 
@@ -22,14 +31,17 @@ def _list(asked: bool) -> None:
 
 
 def export_model(
-    kind: Annotated[str, typer.Argument(help="c, library, rflysim, fmu2, fmu3, cortex-m, realtime; see --list.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="c, library, rflysim, fmu2, fmu3, cortex-m, realtime; see --list.", autocompletion=export_names
+        ),
+    ],
     vehicle: VehicleArgument,
     part: Annotated[
         str, typer.Option(help="vehicle, whole, controller, estimator, autopilot, sensors, or a block's path.")
     ] = "",
-    control: Annotated[
-        str | None, typer.Option(help="reference or truth: the control system that parts are taken from.")
-    ] = None,
+    control: ControlOption = None,
     precision: Annotated[str, typer.Option(help="double or single.")] = "",
     seconds: Annotated[
         float, typer.Option(help="Length of the flight that is recorded for the back-to-back test.", min=0.1, max=3600)
@@ -46,7 +58,7 @@ def export_model(
     list_: Annotated[
         bool, typer.Option("--list", help="List what can be written, and end.", callback=_list, is_eager=True)
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder to write; out/export/KIND_VEHICLE_PART by default.")] = None,
+    out: OutOption = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.
 

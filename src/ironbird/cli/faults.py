@@ -1,4 +1,4 @@
-"""Verbs about faults: the catalogue, a search in it, and one fault explained and shown."""
+"""Commands about faults: the catalogue, a search in it, and one fault explained and shown."""
 
 from __future__ import annotations
 
@@ -8,45 +8,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import FaultsFileOption
+from ironbird.cli.completion import fault_names
+from ironbird.cli.options import FaultsFileOption, OtherVehicleOption, OutOption
 from ironbird.cli.output import JsonOption, errors, print_json, print_table
 from ironbird.errors import FaultError
 
 if TYPE_CHECKING:
     from ironbird.faults.spec import Fault, Injection
 
-faults_app = typer.Typer(invoke_without_command=True)
-VehicleOption = Annotated[str, typer.Option(help="Only faults of parts that this vehicle has.")]
 
-
-@faults_app.callback()
-def faults(
-    context: typer.Context,
-    find: Annotated[str, typer.Option(help="As 'ironbird faults WORDS', for example 'GPS noise'.")] = "",
-    vehicle: VehicleOption = "",
+def list_faults(
+    vehicle: OtherVehicleOption = None,
     faults_file: FaultsFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List all faults: what breaks, what each needs, what its severity means; 'faults motor' finds some.
+    """List all faults: what breaks, what each needs, what its severity means; with --vehicle those that fit it.
 
     Your own are listed if --faults-file or the variable IRONBIRD_FAULTS names their files.
     """
-    if not context.invoked_subcommand:
-        _list(find, vehicle, faults_file, as_json)
+    _list("", vehicle or "", faults_file, as_json)
 
 
-@faults_app.command("find")
 def find_faults(
     words: Annotated[list[str], typer.Argument(help="What people call it: motor, GPS, compass, battery, camera …")],
-    vehicle: VehicleOption = "",
+    vehicle: OtherVehicleOption = None,
     faults_file: FaultsFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find faults by what people call them; the word 'find' can be left out.
+    """Find faults by what people call them; with --vehicle those that fit it.
 
-    Example: ironbird faults compass
+    Example: ironbird fault find compass
     """
-    _list(" ".join(words), vehicle, faults_file, as_json)
+    _list(" ".join(words), vehicle or "", faults_file, as_json)
 
 
 def _list(text: str, vehicle: str, files: list[Path] | None, as_json: bool) -> None:
@@ -57,7 +50,7 @@ def _list(text: str, vehicle: str, files: list[Path] | None, as_json: bool) -> N
         known = Catalogue(files or ())
         found = search(text, known.values())
         if not found:
-            raise FaultError(f"no fault fits '{text}'; 'ironbird faults' lists all {len(known)}")
+            raise FaultError(f"no fault fits '{text}'; 'ironbird fault list' lists all {len(known)}")
         if vehicle:
             found = _of_vehicle(found, vehicle)
     if as_json:
@@ -106,16 +99,18 @@ def _has_parts(fault: Fault, there: str) -> bool:
     return all(re.search(f"^{pattern}$", there, re.MULTILINE) for pattern in patterns)
 
 
-@faults_app.command("show")
 def show_fault(
-    fault: Annotated[str, typer.Argument(help="The fault's id, or a whole order as for 'fly --fault'.")],
-    vehicle: Annotated[
-        str | None, typer.Option(help="The vehicle that shows it; by default one that has its part.")
-    ] = None,
+    fault: Annotated[
+        str,
+        typer.Argument(help="The fault's id, or a whole order as for 'fly --fault'.", autocompletion=fault_names),
+    ],
+    vehicle: OtherVehicleOption = None,
     faults_file: FaultsFileOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the page; out/faults/ID by default.")] = None,
+    out: OutOption = None,
 ) -> None:
     """Explain a fault and draw what shows it, before and after, on a bench where it acts, with a healthy twin.
+
+    It is shown on --vehicle, or on one that has the part.
 
     Faults of wires and chips fly on a board, those of packets go over a link, those of sight see a world.
     """

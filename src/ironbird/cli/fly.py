@@ -1,35 +1,51 @@
-"""Verbs that fly one order: `fly`, `repeat`, `tune`; `compare` of kept flights; `systems` lists who may fly."""
+"""Commands about one flight: `fly` it, `repeat` it, change its parameters, `compare` kept ones."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ironbird.cli.exit_codes import code_of_all, code_of_ending
+from ironbird.cli.kind_options import KindVerb, given_options, spelled_out
 from ironbird.cli.options import (
     ControlOption,
     FaultOption,
     FaultsFileOption,
     GustOption,
     HomeOption,
+    LinkOption,
+    LogStepOption,
     MissionOption,
     OptionOption,
     OutOption,
+    ParamOption,
+    ParamsOption,
     RequireOption,
+    RuleOption,
+    SaveOption,
     SeedOption,
     SetOption,
     SightOption,
+    SpeedOption,
+    StartOption,
     TurbulenceOption,
     UntilOption,
     VehicleArgument,
     WindOption,
     WorldOption,
+    YearOption,
     faults_of,
     home_of,
     options_of,
     order_from,
+    pace_of,
+    params_of,
     settings_of,
     sight_of,
     start_of,
@@ -39,29 +55,25 @@ from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
     errors,
+    print_json,
+    print_report,
     print_table,
     progress_bar,
     results_folder,
     write_and_print,
 )
-from ironbird.errors import IronbirdError, OrderError
+from ironbird.errors import IronbirdError, LinkError, OrderError
 
-UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
+if TYPE_CHECKING:
+    from ironbird.flight.flight import Flight
+    from ironbird.flight.order import Order
+    from ironbird.rig.system import Kind
+
+OUTSIDE = "Control systems outside"  # panel of the help
+CLEAR_LINE = "\r\x1b[K"
 MOST_COMPARED = 6  # flights on one page
+UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
-
-
-PlanOption = Annotated[
-    Path | None,
-    typer.Option(help="A QGroundControl .plan or waypoint file that a control system outside flies instead."),
-]
-StartOption = Annotated[
-    str | None,
-    typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
-]
-LogStepOption = Annotated[
-    float, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).", min=0.001)
-]
 IntegrationOption = Annotated[
     str,
     typer.Option(
@@ -69,67 +81,103 @@ IntegrationOption = Annotated[
         help="Integration in place of the vehicle's own, such as rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
     ),
 ]
-SpeedOption = Annotated[
-    float | None,
-    typer.Option(help="Keep to the wall clock at this factor and listen to 'ironbird tune'.", min=0.01, max=100),
-]
 ReplayOption = Annotated[
     Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
+]
+TwinOption = Annotated[
+    bool,
+    typer.Option(
+        "--twin",
+        help="With --time virtual: fly the same without faults too, and list what the faults caused.",
+        rich_help_panel=OUTSIDE,
+    ),
+]
+CountOption = Annotated[
+    int,
+    typer.Option(
+        help="Fly this many at the same time, each in a process and with a seed and ports of its own.",
+        min=1,
+        max=10,
+        rich_help_panel=OUTSIDE,
+    ),
+]
+BesideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONTROL=VEHICLE[,KEY=VALUE…]",
+        help="Another vehicle at the same time on the same wall clock, under its own control system, for example "
+        "'hardware=aerosonde,port=/dev/ttyACM1' or 'px4=quad_iris'; may be repeated.",
+        rich_help_panel=OUTSIDE,
+    ),
 ]
 
 
 def fly(
+    context: typer.Context,
     vehicle: VehicleArgument,
     mission: MissionOption = None,
-    plan: PlanOption = None,
     control: ControlOption = None,
-    option: OptionOption = None,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     gust: GustOption = None,
     home: HomeOption = None,
+    year: YearOption = None,
+    start: StartOption = None,
     world: WorldOption = "",
     sight: SightOption = None,
-    start: StartOption = None,
-    seed: SeedOption = 0,
-    set_: SetOption = None,
     fault: FaultOption = None,
     faults_file: FaultsFileOption = None,
     require: RequireOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = 0,
     until: UntilOption = None,
+    speed: SpeedOption = None,
     log_step: LogStepOption = 0.02,
     integration: IntegrationOption = "",
-    out: OutOption = None,
-    speed: SpeedOption = None,
     replay: ReplayOption = None,
+    out: OutOption = None,
     ulog: UlogOption = False,
     csv: CsvOption = False,
+    option: OptionOption = None,
+    param: ParamOption = None,
+    params: ParamsOption = None,
+    twin: TwinOption = False,
+    count: CountOption = 1,
+    beside: BesideOption = None,
+    link: LinkOption = None,
+    rule: RuleOption = None,
+    save: SaveOption = None,
 ) -> None:
-    """Fly a mission, judge it, and write a log (Parquet) and a page with plots.
+    """Fly one vehicle, judge the flight, and write a log (Parquet) and a page with plots.
 
-    With faults, a twin without them flies in the same wind, and the difference is each fault's witness. Ctrl-C ends the
-    flight early; what was flown until then is kept. 'ironbird repeat FOLDER' flies the same order again.
+    Who flies it is --control: the reference autopilot inside Ironbird, PX4 or ArduPilot in lockstep, a flight
+    controller on a cable, MAVLink clients, an FMU … ('ironbird system list'); 'ironbird fly --control px4 --help' shows
+    the options of that one. With faults, a twin without them flies in the same wind, and the difference is each fault's
+    witness. Ctrl-C ends the flight early; what was flown until then is kept. 'ironbird repeat FOLDER' flies the same
+    order again.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted. A flight under an autopilot
+    outside that passes but did not land ends with 1.
 
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
-    """
-    from ironbird.files.trust import Trust
-    from ironbird.flight.flight import fly as fly_order
-    from ironbird.flight.live import LiveControl
-    from ironbird.flight.pose import start_settings
-    from ironbird.flight.systems import is_outside
-    from ironbird.runtime.tuning import read_tunings
 
-    live = None
+    Example: ironbird fly quad_f450 --control px4 --mission square --time virtual
+    """
+    from ironbird.flight.pose import start_settings
+    from ironbird.runtime.tuning import read_tunings
+    from ironbird.vehicles.load import usual_control
+
     with errors():
+        name, options = spelled_out(control or usual_control(vehicle), {**options_of(option), **given_options(context)})
+        if (own := params_of(name, params or [], param or [], str(options.get("params", "")))) or "params" in options:
+            options["params"] = own
         order = order_from(
             vehicle,
-            mission=str(plan) if plan is not None else mission,
-            control=control,
-            options=options_of(option),
+            mission=mission,
+            control=name,
+            options=options,
             weather=weather_of(wind, turbulence, gust),
-            place=home_of(home),
+            place=home_of(home, year, vehicle),
             world=world,
             sight=sight_of(sight),
             seed=seed,
@@ -143,39 +191,222 @@ def fly(
         )
         if start is not None:
             order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
-        with results_folder(out, Path(vehicle).stem) as folder:
-            if speed is not None and not is_outside(order.control):
-                live = LiveControl(folder)
-                typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)
-            try:
-                with progress_bar(f"flying {vehicle}") as update, ending_in_order():
-                    flight = fly_order(
-                        order,
-                        progress=update,
-                        speed=speed,
-                        live=live,
-                        folder=folder,
-                        announce=typer.echo,
-                        trust=Trust.by_hand(order.options),
-                    )
-            finally:
-                if live is not None:
-                    live.close()
-            code = write_and_print(flight, folder, ulog=ulog, csv=csv)
-    raise typer.Exit(code)
+        orders = [*_numbered(order, count), *_orders_beside(beside or [], order)]
+        _check(order, twin=twin, alone=len(orders) == 1)
+        shown = {"ulog": ulog, "csv": csv, "twin": twin}
+        with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
+            folders = [folder] if len(orders) == 1 else [folder / str(n) for n in range(1, len(orders) + 1)]
+            if count > 1:
+                codes = _fly_in_processes(orders, folders, pace_of(speed), shown)
+            elif beside:
+                codes = _fly_together(orders, folders, shown)
+            else:
+                codes = [_fly_one(order, folder, pace_of(speed), shown)]
+    raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
+
+
+fly.command_class = KindVerb  # type: ignore[attr-defined]
+
+
+def _check(order: Order, *, twin: bool, alone: bool) -> None:
+    """Refuse what cannot be flown, and print what the link will carry, before anything is compiled."""
+    from ironbird.flight.systems import is_outside, kind_of, read_options, repeats
+
+    if twin and not repeats(order.control, order.options, order.script):
+        raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
+    if not is_outside(order.control):
+        if not alone:
+            raise OrderError("--count and --beside are for control systems outside; 'ironbird scenario' flies many")
+        return
+    kind = kind_of(order.control)
+    options = read_options(kind, order.options)
+    for title, rows, figures in kind.budget(order.vehicle, options, has_mission=order.mission is not None):
+        print_table(rows, title, figures)
+
+
+def _numbered(order: Order, count: int) -> list[Order]:
+    """The same order several times, each with its own seed and ports; the first alone feeds a ground station."""
+    if count == 1:
+        return [order]
+    first = int(order.options.get("instance", 0))
+    orders = []
+    for number in range(count):
+        options = {**order.options, "instance": first + number}
+        if number:
+            options["ground_station"] = False
+        orders.append(replace(order, seed=order.seed + number, options=options))
+    return orders
+
+
+def _orders_beside(beside: Sequence[str], order: Order) -> list[Order]:
+    """The orders of vehicles that fly at the same time, each under its own control system, in the same weather."""
+    orders = []
+    for number, text in enumerate(beside, start=1):
+        named, *pairs = text.split(",")
+        control, equals, name = named.partition("=")
+        if not (equals and control and name):
+            raise OrderError(f"--beside '{text}': give CONTROL=VEHICLE[,KEY=VALUE…], for example reference=quad_f450")
+        kind, options = spelled_out(control, options_of(pairs))
+        mission = "none" if order.mission is None else order.mission_name or None
+        orders.append(
+            order_from(
+                name,
+                mission=mission,
+                control=kind,
+                options=options,
+                seed=order.seed + number,
+                weather=order.weather,
+                until_s=order.until_s,
+            )
+        )
+    return orders
+
+
+def _routed(link: list[str] | None, rule: list[str] | None, save: Path | None) -> AbstractContextManager[Any]:
+    """A MAVLink router beside the flight, if one is asked for; what it carried is printed at the end."""
+    if not (link or rule or save):
+        return nullcontext()
+    from ironbird.cli.route import routed_and_printed
+
+    return routed_and_printed(link or [], rule or [], save)
+
+
+def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, bool]) -> int:
+    """Fly an order of the command line and write its results; returns the exit code."""
+    from ironbird.files.trust import Trust
+    from ironbird.flight.flight import fly as fly_order
+    from ironbird.flight.live import LiveControl
+    from ironbird.flight.systems import is_outside
+    from ironbird.report.folder import clear_flight_folder
+
+    live, trust = None, Trust.by_hand(order.options)
+    if is_outside(order.control):
+        clear_flight_folder(folder)  # if this one fails, nothing there passes for its result
+    elif speed is not None:
+        live = LiveControl(folder)
+        typer.echo(f"listening: ironbird vehicle set {folder} PATH=VALUE", err=True)
+    kind = _kind(order)
+    line = _show_line if kind is not None and kind.shows and sys.stderr.isatty() else None
+    bar: Any = nullcontext() if line is not None else progress_bar(f"flying {order.vehicle}")
+    try:
+        with bar as update, ending_in_order():
+            flight = fly_order(
+                order,
+                progress=update,
+                speed=speed,
+                live=live,
+                folder=folder,
+                announce=typer.echo,
+                show=line,
+                trust=trust,
+            )
+    except LinkError as error:
+        left = f"\nwhat the control system left: {folder}" if folder.is_dir() and any(folder.iterdir()) else ""
+        raise LinkError(f"{error}{left}") from None
+    finally:
+        if line is not None:
+            sys.stderr.write(CLEAR_LINE)
+        if live is not None:
+            live.close()
+    return _written(flight, folder, shown)
+
+
+def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> int:
+    """Write a flight's folder, with `twin` also that of its healthy twin, and print it; returns the exit code."""
+    from ironbird.flight.ending import ending_of
+
+    more: dict[str, str] = {}
+    if shown["twin"] and flight.order.faults:
+        more |= _caused(flight, folder)
+    kind = _kind(flight.order)
+    ending = ending_of(flight) if kind is not None and kind.lands else ""
+    if ending:
+        more["ending"] = ending
+    write_and_print(flight, folder, ulog=shown["ulog"], csv=shown["csv"], more=more)
+    return code_of_ending(flight, ending)
+
+
+def _caused(flight: Flight, folder: Path) -> dict[str, str]:
+    """Fly the same without faults, write that flight beside, and say what the faults caused."""
+    from ironbird.files.trust import Trust
+    from ironbird.flight.cause import cause_of, fly_healthy
+    from ironbird.report.folder import write_flight_folder
+
+    with progress_bar("flying the healthy twin"), ending_in_order():
+        healthy = fly_healthy(flight, folder / "healthy", Trust.by_hand(flight.order.options))
+    write_flight_folder(healthy, folder / "healthy")
+    return cause_of(flight, healthy).rows()
+
+
+def _kind(order: Order) -> Kind | None:
+    """The kind of the control system of an order; None for those inside Ironbird, or an object of Python."""
+    from ironbird.flight.systems import OUTSIDE, kind_of
+
+    return kind_of(order.control) if order.control in OUTSIDE else None
+
+
+def _fly_together(orders: Sequence[Order], folders: Sequence[Path], shown: dict[str, bool]) -> list[int]:
+    """Several vehicles on one wall clock."""
+    from ironbird.files.trust import Trust
+    from ironbird.flight.together import fly_together
+
+    trust = Trust.by_hand(*(order.options for order in orders))
+    with ending_in_order():
+        flights = fly_together(orders, folders, announce=typer.echo, trust=trust)
+    return [_written(flight, folder, shown) for flight, folder in zip(flights, folders, strict=True)]
+
+
+def _begin_worker(parent: int) -> None:
+    """A worker ends with its parent, and in flight on SIGTERM; Ctrl-C reaches it through its parent."""
+    import signal
+
+    from ironbird.campaign.worker import begin_worker
+
+    begin_worker(parent)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _fly_in_processes(
+    orders: Sequence[Order], folders: Sequence[Path], speed: float | None, shown: dict[str, bool]
+) -> list[int]:
+    """Each in a process of its own; when this one is interrupted, they are, and write their results."""
+    import os
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    context = get_context("spawn")
+    with (
+        ProcessPoolExecutor(len(orders), context, initializer=_begin_worker, initargs=(os.getpid(),)) as pool,
+        ending_in_order(),
+    ):
+        flights = [pool.submit(_fly_one, *pair, speed, shown) for pair in zip(orders, folders, strict=True)]
+        try:
+            return [flight.result() for flight in flights]
+        except KeyboardInterrupt:
+            for worker in active_children():
+                worker.terminate()
+            return [flight.result() for flight in flights]
+
+
+def _show_line(line: str) -> None:
+    sys.stderr.write(CLEAR_LINE + line)
+    sys.stderr.flush()
 
 
 def repeat(
-    flight: Annotated[Path, typer.Argument(help="The folder of a flight, or its order.toml.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; FOLDER/again by default.")] = None,
+    flight: Annotated[Path, typer.Argument(help="The folder of a flight, or its order.toml.")] = Path("out/latest"),
+    out: OutOption = None,
 ) -> None:
-    """Fly the order of an earlier flight again and compare the hashes of the two logs. Exit code 1 if they differ."""
+    """Fly the order of an earlier flight again and compare the hashes of the two logs.
+
+    Without a folder it repeats the last flight. The results go to FOLDER/again. Exit code 1 if the hashes differ.
+    """
     from ironbird.flight.flight import fly as fly_order
     from ironbird.flight.order import load_order
 
     with errors():
-        source = flight if flight.is_dir() else flight.parent
-        order = load_order(flight)
+        source = (flight if flight.is_dir() else flight.parent).resolve()
+        order = load_order(source if flight.is_dir() else flight)
         before = _stored_hash(source / "summary.json")
         with progress_bar(f"flying {order.vehicle}") as update, ending_in_order():
             again = fly_order(order, progress=update, folder=out or source / "again", announce=typer.echo)
@@ -190,8 +421,8 @@ def repeat(
     raise typer.Exit(code)
 
 
-def tune(
-    folder: Annotated[Path, typer.Argument(help="Folder of a flight started with 'fly … --speed'.")],
+def set_in_flight(
+    folder: Annotated[Path, typer.Argument(help="Folder of a flight that was started with 'ironbird fly … --speed'.")],
     values: Annotated[list[str], typer.Argument(metavar="PATH=VALUE…", help="Tunable parameters and their values.")],
 ) -> None:
     """Change parameters of a flight while it flies; the changes are recorded and can be replayed."""
@@ -202,37 +433,6 @@ def tune(
     typer.echo(f"changed at {time_s:.3f} s of simulation time")
 
 
-def systems(as_json: JsonOption = False) -> None:
-    """List the control systems that may fly an order, with the options of those outside."""
-    import json
-
-    from ironbird.flight.systems import INSIDE, OUTSIDE, kind_of
-
-    with errors():
-        data: list[dict[str, Any]] = [
-            {"name": name, "title": title, "outside": False} for name, title in INSIDE.items()
-        ]
-        for name in OUTSIDE:
-            try:
-                kind = kind_of(name)
-            except IronbirdError as error:  # the others are listed all the same
-                data.append({"name": name, "title": name, "outside": True, "summary": str(error), "options": {}})
-                continue
-            options = kind.choices()
-            data.append(
-                {"name": name, "title": kind.title, "outside": True, "summary": kind.summary, "options": options}
-            )
-    if as_json:
-        typer.echo(json.dumps(data, indent=2))
-        return
-    rows = {}
-    for entry in data:
-        lines = [entry.get("summary") or f"{entry['title']}; part of the vehicle's own diagram"]
-        lines += [f"  --option {key}=…  {text}" for key, text in entry.get("options", {}).items()]
-        rows[entry["name"]] = "\n".join(lines)
-    print_table(rows, "Control systems")
-
-
 def _stored_hash(summary: Path) -> str:
     """The hash of an earlier flight from its summary; empty if there is none, or the flight was interrupted."""
     import json
@@ -240,30 +440,29 @@ def _stored_hash(summary: Path) -> str:
     if not summary.is_file():
         return ""
     try:
-        said = json.loads(summary.read_text(encoding="utf-8"))
-        return "" if "interrupted" in said else str(said.get("sha256", ""))
+        stored = json.loads(summary.read_text(encoding="utf-8"))
+        return "" if "interrupted" in stored else str(stored.get("sha256", ""))
     except (ValueError, AttributeError, TypeError):
         raise OrderError(f"{summary} is damaged: repeat the order.toml beside it in a folder of its own") from None
 
 
 def compare(
     flights: Annotated[list[Path], typer.Argument(help="Folders of flights, two to six.")],
-    out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("out/compare.html"),
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Put kept flights on one page: what was ordered differently, results, curves, where they part.
 
-    Exit code 0 if all logs are equal, else 1. 'ironbird compare-autopilots' flies one case under several systems.
+    Exit code 0 if all logs are equal, else 1. 'ironbird bench autopilots' flies one case under several systems.
     """
-    import json
-
     from ironbird.report.flights_page import ordered_differently, partings, read_flight, write_flights_page
 
     with errors():
         if not 2 <= len(flights) <= MOST_COMPARED:
             raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
         kept = [read_flight(folder) for folder in flights]
-        write_flights_page(kept, out)
+        page = out or Path("out/compare/compare.html")
+        write_flights_page(kept, page)
         parted = [partings(kept[0].log, other.log) for other in kept[1:]]
         equal = all(
             not one and len(kept[0].log.time_s) == len(k.log.time_s) for one, k in zip(parted, kept[1:], strict=True)
@@ -271,9 +470,7 @@ def compare(
     if as_json:
         figures = {str(folder): one.summary.get("figures", {}) for folder, one in zip(flights, kept, strict=True)}
         first = [vars(one[0]) if one else None for one in parted]
-        typer.echo(
-            json.dumps({"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first})
-        )
+        print_json({"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first})
     else:
         rows = {key: " | ".join(values) for key, values in ordered_differently(kept).items()}
         rows |= {
@@ -285,5 +482,5 @@ def compare(
                 f"part at {one[0].first_s:.3f} s: {one[0].signal}" if one else "equal at common times"
             )
         print_table(rows, " | ".join(one.name for one in kept))
-        typer.echo(f"report: {out}")
+        print_report(page)
     raise typer.Exit(int(not equal))

@@ -1,140 +1,170 @@
-"""Verbs that are loaded on demand: a command that flies does not load how campaigns are listed.
+"""Commands that are loaded on demand: a command that flies does not load how campaigns are listed.
 
-`ironbird --help` needs each verb's first sentence, but not its options; `ironbird fly --help` needs one verb.
+`ironbird --help` needs the first sentence of each command, but not its options; `ironbird fly --help` needs one
+command.
 """
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command_from_info, get_group, solve_typer_info_help
-from typer.models import CommandInfo, TyperInfo
+from typer.main import get_command_from_info, get_group
+from typer.models import CommandInfo
 
+from ironbird.cli.former import renamed
 from ironbird.cli.output import with_json
+from ironbird.cli.tree import NO_FIGURES, PANELS, SUMMARIES, VERBS
 from ironbird.errors import IronbirdError
-from ironbird.files.registry import Registry
 
 MARKUP: Literal["rich"] = "rich"  # of help texts
+NAME_WIDTH = 12  # of commands in the list of all
+WELCOME = """\
+Ironbird tests control systems of unmanned vehicles in simulation.
+
+  ironbird fly quad_f450                       fly a quadcopter, judge it, write a page
+  ironbird open                                show the last page in the browser
+  ironbird fly quad_f450 --wind 5,270 --fault rotor.speed_loss@1:instance=1,severity=0.2,start=5
+  ironbird app                                 fly and break vehicles live in the browser
+  ironbird campaign run safety --sample 48     fly many faulted cases and report them
+  ironbird fly quad_f450 --control px4         fly under PX4 (ironbird doctor: what is installed)
+
+'ironbird --help' lists all commands, 'ironbird COMMAND --help' explains one.
+Tab completes names: ironbird --install-completion"""
 
 
 class Verb(TyperCommand):
-    """A verb; only options that were given are converted."""
+    """A command; only options that were given are converted."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, `--help` among them."""
-        return _converted_if_given(super().get_params(ctx))
+        """The arguments and options, `--help` among them."""
+        return converted_if_given(super().get_params(ctx))
 
 
-class Group(TyperGroup):
-    """A group of verbs; only options that were given are converted. With a verb `find`, other words are looked for."""
+class Branch(TyperGroup):
+    """A group of commands, loaded when they are asked for; the whole tree is the group with the empty path."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb, and the rest of the line."""
-        if "find" in self.commands and args[0] not in self.commands and not args[0].startswith("-"):
-            args = ["find", *args]
-        return super().resolve_command(ctx, args)
+    def __init__(self, path: str = "", **known: Any) -> None:
+        super().__init__(**known)
+        self.path = path
+        self.commands: Any = _Verbs(path)
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The options, `--help` among them."""
-        return _converted_if_given(super().get_params(ctx))
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of the commands of this group."""
+        return list(self.commands)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Replace a former name of a command by the present one; without any word, say what to do first."""
+        if not self.path and not ctx.resilient_parsing:
+            if not args:
+                typer.echo(WELCOME)
+                ctx.exit()
+            args = renamed(args)
+        return super().parse_args(ctx, args)
 
-def lazy_group(verbs: Registry[Any], no_figures: set[str]) -> type[TyperGroup]:
-    """The kind of group whose verbs are loaded when they are asked for.
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The whole tree as a list of one line each; a group as typer prints groups."""
+        if not self.path:
+            typer.echo(overview())
+            return
+        listed = TyperGroup(name=self.name, commands={name: self._summary(name) for name in self.commands})
+        listed.params, listed.help, listed.rich_markup_mode = self.params, self.help, MARKUP
+        listed.format_help(ctx, formatter)
 
-    A verb is a function or a group of verbs; those in `no_figures` have no `--json`.
-    """
-
-    class Lazy(Group):
-        def __init__(self, **known: Any) -> None:
-            super().__init__(**known)
-            self.commands: Any = _Verbs(verbs, no_figures)
-
-        def list_commands(self, ctx: Any) -> list[str]:
-            return list(verbs)
-
-        def format_help(self, ctx: Any, formatter: Any) -> None:
-            summaries = {name: _summary(name, verbs) for name in verbs}
-            listed = Group(name=self.name, commands=summaries, params=self.params)
-            listed.help, listed.rich_markup_mode = self.help, self.rich_markup_mode
-            listed.format_help(ctx, formatter)
-
-    return Lazy
+    def _summary(self, name: str) -> Any:
+        """A command without its options, for a list; one of a package that cannot be loaded says so."""
+        return TyperCommand(name, help=summary(f"{self.path}.{name}".lstrip(".")), rich_markup_mode=MARKUP)
 
 
 class _Verbs(Mapping[str, Any]):
-    """Verbs by name, each built when it is asked for."""
+    """The commands below a path by name, each built when it is asked for."""
 
-    def __init__(self, verbs: Registry[Any], no_figures: set[str]) -> None:
-        self._verbs, self._no_figures = verbs, no_figures
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._built: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._built:
-            if name not in self._verbs:
+            if name not in list(self):
                 raise KeyError(name)
-            verb = self._verbs.load(name)
-            if isinstance(verb, typer.Typer):
-                self._built[name] = _group(name, verb, self._no_figures)
-            else:
-                info = _info(CommandInfo(name, callback=verb), figures=name not in self._no_figures)
-                self._built[name] = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+            self._built[name] = _build(f"{self._path}.{name}".lstrip("."), name)
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._verbs)
+        begin = f"{self._path}." if self._path else ""
+        names = (path.removeprefix(begin).partition(".")[0] for path in VERBS if path.startswith(begin))
+        return iter(dict.fromkeys(names))
 
     def __len__(self) -> int:
-        return len(self._verbs)
+        return len(list(iter(self)))
 
 
-def _summary(name: str, verbs: Registry[Any]) -> Any:
-    """A verb without its options, for a list of verbs; one of a package that cannot be loaded says so."""
+def _build(path: str, name: str) -> Any:
+    if path not in VERBS:
+        return Branch(path, name=name, help=SUMMARIES.get(path, ""), no_args_is_help=True, rich_markup_mode=MARKUP)
+    verb = VERBS.load(path)
+    if isinstance(verb, typer.Typer):
+        group = get_group(verb)
+        group.name = name
+        return group
+    info = CommandInfo(name, callback=verb if path in NO_FIGURES else with_json(verb), help=reflowed(verb.__doc__))
+    info.cls = getattr(verb, "command_class", Verb)
+    info.context_settings = getattr(verb, "context_settings", None)
+    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+
+
+def overview() -> str:
+    """All commands, a line each, by what people want to do."""
+    placed = {name for names in PANELS.values() for name in names}
+    more = tuple(name for name in _Verbs("") if name not in placed)
+    lines = ["Usage: ironbird COMMAND [ARGUMENTS] [OPTIONS]", ""]
+    lines += ["Test control systems of unmanned vehicles: models, faults, verdicts that repeat."]
+    for title, names in {**PANELS, **({"More": more} if more else {})}.items():
+        lines += ["", typer.style(title, bold=True)]
+        lines += [f"  {name:<{NAME_WIDTH}}{_cut(SUMMARIES.get(name) or summary(name))}" for name in names]
+    lines += ["", "  COMMAND --help explains one; --version; --install-completion for Tab"]
+    return "\n".join(lines)
+
+
+def _cut(text: str, width: int = 80 - NAME_WIDTH - 2) -> str:
+    """The first sentence, as much of it as fits in a line."""
+    first = text.partition(". ")[0].rstrip(".")
+    return first if len(first) <= width else first[: width - 1].rstrip() + "…"
+
+
+def summary(path: str) -> str:
+    """What a command or group does, in its first paragraph; of a package that cannot be loaded, why."""
+    if path not in VERBS:
+        return SUMMARIES.get(path, "")
     try:
-        verb = verbs.load(name)
-        text = solve_typer_info_help(TyperInfo(verb)) if isinstance(verb, typer.Typer) else reflowed(verb.__doc__)
+        verb = VERBS.load(path)
     except IronbirdError as error:
-        text = str(error)
-    return TyperCommand(name, help=text, rich_markup_mode=MARKUP)
-
-
-def _group(name: str, group: typer.Typer, no_figures: set[str]) -> Any:
-    own = copy.copy(group)
-    own.info = copy.copy(group.info)
-    own.info.cls, own.rich_markup_mode = Group, MARKUP
-    own.registered_commands = [
-        _info(one, figures=f"{name} {one.name}" not in no_figures) for one in group.registered_commands
-    ]
-    built = get_group(own)
-    built.name = name
-    return built
-
-
-def _info(registered: CommandInfo, *, figures: bool) -> CommandInfo:
-    info, verb = copy.copy(registered), registered.callback
-    assert verb is not None
-    info.cls, info.help = Verb, reflowed(verb.__doc__)
-    info.callback = with_json(verb) if figures else verb
-    return info
+        return str(error)
+    return SUMMARIES[path] if isinstance(verb, typer.Typer) else reflowed(verb.__doc__)
 
 
 def reflowed(text: str | None) -> str:
-    """A docstring whose paragraphs are lines: the terminal breaks them where it ends."""
-    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n"))
+    """A docstring whose paragraphs are lines, for terminals of any width; square brackets are no markup."""
+    paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n"))
+    return "\n\n".join(paragraphs).replace("[", r"\[")
 
 
-def _converted_if_given(params: list[Any]) -> list[Any]:
+def converted_if_given(params: list[Any]) -> list[Any]:
     """Let typer make its converter of a parameter, for which it loads pydantic, only if there is a value to convert."""
     for param in params:
         make = getattr(param, "get_runtime_param", None)  # earlier versions of typer have none
         if make is not None and not isinstance(make, _Converter):
             param.get_runtime_param = _Converter(make)
+            param.help = literal(param.help)
     return params
+
+
+def literal(text: str | None) -> str | None:
+    """A help text whose words in square brackets are printed and not taken as markup."""
+    return text.replace("[", r"\[") if text else text
 
 
 class _Converter:
@@ -147,7 +177,7 @@ class _Converter:
         return self
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as the verb takes it; nothing stays nothing."""
+        """The value as the command takes it; None, or an empty tuple where several may be given, if there is none."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         return self._make().coerce(value, param=param, ctx=ctx)

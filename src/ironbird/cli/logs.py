@@ -7,21 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ironbird.cli.options import OutOption
 from ironbird.cli.output import errors
 
-log_app = typer.Typer(no_args_is_help=True, help="Logs of flights in the formats of other tools.")
 
-
-@log_app.callback()
-def _group() -> None:
-    """Logs of flights in the formats of other tools."""
-
-
-@log_app.command("convert")
 def convert(
     log: Annotated[Path, typer.Argument(help="The flight.parquet of a flight.")],
     to: Annotated[str, typer.Option(help="mcap (ROS 2 messages), mat (MATLAB), csv, ulg (PX4) or parquet.")],
-    out: Annotated[Path | None, typer.Option(help="The file to write; beside the log by default.")] = None,
+    out: OutOption = None,
 ) -> None:
     """Convert a log: MCAP for Foxglove and rosbag2, MATLAB, CSV, ULog."""
     from ironbird.report.log_formats import convert_log

@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ironbird.cli.completion import (
+    campaign_names,
+    fault_names,
+    mission_names,
+    param_names,
+    requirement_names,
+    suite_names,
+    system_names,
+    vehicle_names,
+    world_names,
+)
 from ironbird.errors import IronbirdError, OrderError, shortened
+from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
     from ironbird.faults.spec import Injection
@@ -21,23 +33,46 @@ if TYPE_CHECKING:
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
 
-VehicleArgument = Annotated[
-    str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
+VEHICLE_HELP = "A vehicle of the catalogue ('ironbird vehicle list') or a TOML file."
+VehicleArgument = Annotated[str, typer.Argument(help=VEHICLE_HELP, autocompletion=vehicle_names)]
+VehicleOption = Annotated[str, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]
+OtherVehicleOption = Annotated[str | None, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]
+SuiteArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A case or suite file (TOML), or a built-in suite ('ironbird case list').", autocompletion=suite_names
+    ),
 ]
-VehicleOption = Annotated[
-    str, typer.Option(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
+NameArgument = Annotated[
+    str, typer.Argument(help="Name of the campaign ('ironbird campaign list').", autocompletion=campaign_names)
 ]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="Store of campaigns: sqlite:///FILE or postgresql://USER@HOST/NAME; by default IRONBIRD_STORE, or a file "
+        "in out/campaigns.",
+    ),
+]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
+SeedsOption = Annotated[
+    int, typer.Option(help="Fly each flight with this many seeds, counted from its own.", min=1, max=10_000)
+]
+SampleOption = Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)]
+TagOption = Annotated[list[str] | None, typer.Option(help="Only cases with this tag or id; may be repeated.")]
+HostOption = Annotated[str, typer.Option("--host", help=texts.HOST)]
+IdOption = Annotated[str | None, typer.Option("--id", help="Id of the vehicle that is written.")]
+PayloadOption = Annotated[str, typer.Option(help="Mass that is carried on top of the parts, for example 0.5kg.")]
+AXIS_HELP = "Axis: roll, pitch, yaw, lift or throttle; of a wing aileron, elevator, rudder or throttle."
+MASS_HELP = "Mass of the whole vehicle in kg; by default the sum of its parts where these are known."
+BoardOption = Annotated[str, typer.Option(help=texts.BOARD)]
 MissionOption = Annotated[
     str | None,
     typer.Option(
-        help="square, hover, …, or a TOML file with waypoints; by default the vehicle's own. "
-        "'none': the control system gets no commands."
-    ),
-]
-PlanMissionOption = Annotated[
-    str | None,
-    typer.Option(
-        help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission file; by default the vehicle's own."
+        help="square, hover, … ('ironbird mission list'), a TOML file with waypoints, a QGroundControl .plan or a "
+        "waypoint file (WPL 110); by default the vehicle's own. 'none': the control system gets no commands.",
+        autocompletion=mission_names,
     ),
 ]
 WindOption = Annotated[
@@ -56,27 +91,53 @@ GustOption = Annotated[
         help="One 1-cosine gust from where the wind comes from: m/s at its top, and seconds.",
     ),
 ]
-HomeYawOption = Annotated[
-    str | None,
-    typer.Option(metavar="LAT,LON[,HEIGHT[,YAW]]", help="Where home is, in degrees and m, and the first heading."),
-]
 HomeOption = Annotated[
     str | None,
     typer.Option(
-        metavar="LAT,LON[,HEIGHT[,YEAR]]", help="Take-off point in degrees and m, and year; else the vehicle's own."
+        metavar="LAT,LON[,HEIGHT]", help="Take-off point in degrees, and m above the sea; else the vehicle's own."
     ),
+]
+YearOption = Annotated[
+    float | None, typer.Option(help="Year of the magnetic field, for example 2026.5; else the vehicle's own.")
+]
+StartOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NORTH,EAST[,YAW]", help="Where the vehicle starts, in m from home, and its heading in degrees."
+    ),
+]
+SpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="max|FACTOR",
+        help="Times real time, or max: as fast as it goes. By default max, or 1 if people or programs take part.",
+    ),
+]
+LogStepOption = Annotated[
+    float, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).", min=0.001)
 ]
 ParamOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="A parameter of the autopilot, on top of the vehicle's; repeatable."),
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A parameter of PX4 or ArduPilot, on top of the vehicle's; may be repeated.",
+        rich_help_panel="Control systems outside",
+    ),
 ]
 ParamsOption = Annotated[
     list[Path] | None,
-    typer.Option(help="A file of them: .parm, .params of QGroundControl, a start-up script of PX4; repeatable."),
+    typer.Option(
+        help="A file of such parameters: .parm, .params of QGroundControl, a start-up script of PX4; may be repeated.",
+        rich_help_panel="Control systems outside",
+    ),
 ]
 WorldOption = Annotated[
     str,
-    typer.Option(metavar="NAME|FILE", help="A world of 'ironbird worlds', or a file; else flat ground, no obstacle."),
+    typer.Option(
+        metavar="NAME|FILE",
+        help="A world of 'ironbird world list', or a file; else flat ground, no obstacle.",
+        autocompletion=world_names,
+    ),
 ]
 SightOption = Annotated[
     list[str] | None,
@@ -91,13 +152,19 @@ SeedOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="A parameter, for example body.mass=1.6; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="A parameter, for example body.mass=1.6; may be repeated.",
+        autocompletion=param_names,
+    ),
 ]
 FaultOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ID:key=value,…",
         help="A fault, for example 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'; may be repeated.",
+        autocompletion=fault_names,
     ),
 ]
 FaultsFileOption = Annotated[
@@ -114,24 +181,64 @@ RequireOption = Annotated[
         metavar="NAME|FORMULA",
         help="What must hold: a requirement of the library (no_crash, mission_completed) or a formula such as "
         "'always (altitude < 60 m)'; may be repeated. Without any, the vehicle must not crash.",
+        autocompletion=requirement_names,
     ),
 ]
 ControlOption = Annotated[
     str | None,
     typer.Option(
-        help="reference: sensors, estimator and failsafes; truth: a controller that sees all; or a control system "
-        "outside: px4, ardupilot, hardware, … (see 'ironbird systems')."
+        help="Who flies: reference (the autopilot inside, with sensors, estimator, failsafes), truth (control on the "
+        "true state), or one outside: px4, ardupilot, hardware, mavlink, … ('ironbird system list').",
+        autocompletion=system_names,
     ),
 ]
-ControlArgument = Annotated[str, typer.Argument(help="px4, ardupilot (see 'ironbird systems').")]
 OptionOption = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="Of a control system outside; see 'ironbird systems'."),
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="An option of a control system outside by its key in order files; may be repeated.",
+        rich_help_panel="Control systems outside",
+    ),
 ]
 UntilOption = Annotated[
-    float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001, max=1e7)
+    float | None, typer.Option(help="End after this many seconds at the latest.", min=0.001, max=1e7)
 ]
-OutOption = Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")]
+OUT_HELP = "Where to write: a folder, or a file if the result is one file. By default below out/."
+OutOption = Annotated[Path | None, typer.Option("--out", help=OUT_HELP)]
+OutPathOption = Annotated[Path, typer.Option("--out", help=OUT_HELP)]
+WindowOption = Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record that are used.")]
+TestsOption = Annotated[
+    Path | None, typer.Option(help="TOML file with [[signal]], [[test]] and [drive] tables; else the usual ones.")
+]
+SalvageOption = Annotated[bool, typer.Option("--salvage", help="Accept a record that is cut off.")]
+BandOption = Annotated[str, typer.Option(metavar="LOW,HIGH", help="Band of frequencies in rad/s.")]
+BaudOption = Annotated[int, typer.Option(help=texts.BAUD, min=1200, max=12_000_000)]
+LinkOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=WHERE",
+        help="A connection of the MAVLink router: udpin:[HOST:]PORT, udpout:HOST:PORT, tcp:HOST:PORT, "
+        "tcpin:[HOST:]PORT, serial:DEVICE[:BAUD], pty[:LINK], file:LOG.tlog; may be repeated. Beside a flight the "
+        "connection 'vehicle' is there already.",
+        rich_help_panel="Control systems outside",
+    ),
+]
+RuleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FROM>TO[:MESSAGE,…][@HZ]",
+        help="What the MAVLink router passes on; by default all to all others. May be repeated.",
+        rich_help_panel="Control systems outside",
+    ),
+]
+SaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Telemetry log (.tlog) in which the MAVLink router keeps all packets.",
+        rich_help_panel="Control systems outside",
+    ),
+]
 
 
 def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> Weather:
@@ -154,22 +261,33 @@ def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> 
     )
 
 
-def home_of(text: str | None) -> Home | None:
-    """`--home` of the command line."""
+def home_of(text: str | None, year: float | None, vehicle: str) -> Home | None:
+    """`--home` and `--year` of the command line; what is not given is the vehicle's own."""
     from pydantic import ValidationError
 
     from ironbird.files.problems import grammar_words
+    from ironbird.vehicles.load import load_spec
     from ironbird.vehicles.spec import Home
 
-    if text is None:
+    if text is None and year is None:
         return None
-    values = numbers_of("--home", text, 2, 4, "LAT,LON[,HEIGHT[,YEAR]], for example 47.4,8.55,488")
-    said = dict(zip(("latitude_deg", "longitude_deg", "height_m", "year"), values, strict=False))
+    values: dict[str, float] = {} if year is None else {"year": year}
+    if text is None:
+        values |= load_spec(vehicle).home.model_dump(exclude={"year"})
+    else:
+        if text.count(",") == 3:
+            raise IronbirdError(
+                f"--home '{shortened(text)}': give LAT,LON[,HEIGHT]; a heading goes into --start 0,0,YAW, a year into "
+                "--year"
+            )
+        numbers = numbers_of("--home", text, 2, 3, "LAT,LON[,HEIGHT], for example 47.4,8.55,488")
+        values |= dict(zip(("latitude_deg", "longitude_deg", "height_m"), numbers, strict=False))
     try:
-        return Home(**said)
+        return Home(**values)
     except ValidationError as error:
-        (key, *_), message, cure = grammar_words(Home, said, error)[0]
-        raise IronbirdError(f"--home '{text}': {key}: {message}; {cure}") from None
+        (key, *_), message, cure = grammar_words(Home, values, error)[0]
+        option = f"--year {year}" if key == "year" else f"--home '{text}'"
+        raise IronbirdError(f"{option}: {key}: {message}; {cure}") from None
 
 
 def start_of(text: str | None) -> tuple[float, float, float]:
@@ -180,21 +298,17 @@ def start_of(text: str | None) -> tuple[float, float, float]:
     return north, east, yaw[0] if yaw else 0.0
 
 
-def home_and_yaw(text: str | None) -> tuple[Home | None, float | None]:
-    """`--home` where its fourth number is the heading at the start, as PX4 and ArduPilot have it."""
-    if text is None or text.count(",") != 3:
-        return home_of(text), None
-    yaw = numbers_of("--home", text, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
-    return home_of(text.rsplit(",", 1)[0]), yaw
-
-
 def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case: str = "") -> str:
     """The option `params` from the environment, a case, files and the command line; later ones are on top."""
     from ironbird.autopilots.kind import AutopilotKind, read_params
-    from ironbird.flight.systems import kind_of
+    from ironbird.flight.systems import OUTSIDE, kind_of
     from ironbird.protocols.param_files import params_text, read_param_file
 
-    kind = kind_of(autopilot)
+    kind = kind_of(autopilot) if autopilot in OUTSIDE else None
+    if kind is None or "params" not in kind.options.model_fields:
+        if files or texts:
+            raise IronbirdError(f"--param and --params are for PX4 and ArduPilot; control '{autopilot}' has none")
+        return ""
     begin = kind.param_variable if isinstance(kind, AutopilotKind) else ""
     told = [f"{n.removeprefix(begin)}={v}" for n, v in sorted(os.environ.items()) if begin and n.startswith(begin)]
     values = read_params(",".join(told))
@@ -205,14 +319,14 @@ def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case:
     return params_text(values)
 
 
-def pace_of(speed: str) -> float | None:
-    """`--speed` of the command line: None is as fast as it goes."""
+def pace_of(speed: str | None) -> float | None:
+    """`--speed` of the command line: infinite for max; None if it is not given."""
     try:
-        factor = None if speed == "max" else float(speed)
-        if factor is not None and not 0.01 <= factor <= 100:
+        factor = None if speed is None else math.inf if speed == "max" else float(speed)
+        if factor is not None and not (0.01 <= factor <= 100 or speed == "max"):
             raise ValueError
     except ValueError:
-        raise IronbirdError(f"--speed '{shortened(speed)}': give 'max' or a factor from 0.01 to 100") from None
+        raise IronbirdError(f"--speed '{shortened(str(speed))}': give 'max' or a factor from 0.01 to 100") from None
     return factor
 
 

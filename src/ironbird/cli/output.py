@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import io
-import itertools
 import json
 import math
 import os
@@ -13,7 +12,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hints
@@ -181,6 +180,36 @@ def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | N
     Console().print(table)
 
 
+def print_columns(
+    head: Sequence[str], rows: Sequence[Sequence[str]], title: str, figures: Mapping[str, Any] | None = None
+) -> None:
+    """A table with named columns and the number of its rows; `figures` are the same as plain data, for `--json`."""
+    if _TABLES is not None:
+        data = [dict(zip(head, row, strict=True)) for row in rows]
+        _TABLES.append({"title": title, "rows": data, **({"figures": figures} if figures is not None else {})})
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(f"{title} ({len(rows)})"), title_justify="left")
+    for number, name in enumerate(head):
+        numbers = all(_is_number(row[number]) for row in rows)
+        table.add_column(
+            escape(name), style="bold" if not number else "", no_wrap=not number, overflow="fold",
+            justify="right" if numbers and number else "left",
+        )  # fmt: skip
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell of a table is a number, with a unit or without one, or empty."""
+    first = text.replace(",", "").split(" ")[0].rstrip("°%")
+    return not text or text == "-" or first.lstrip("+-").replace(".", "", 1).isdigit()
+
+
 def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:
     """A result in a sentence; `figures` are the same as plain data, for `--json`."""
     if _TABLES is not None:
@@ -258,37 +287,70 @@ def ending_in_order() -> AbstractContextManager[None]:
 
 @contextmanager
 def results_folder(out: Path | None, name: str) -> Iterator[Path]:
-    """The folder for the results of a verb: as ordered, or out/NAME.
+    """The folder for the results of a command: as ordered, or a new one, out/NAME-1, out/NAME-2, …
 
-    What an earlier flight left in out/NAME is moved to out/NAME-1, -2, … and kept; if nothing is flown, it is put back.
+    If nothing was written into it when the command ends, it is removed again.
     """
-    folder, kept = out or Path("out") / name, None
-    if out is None and (folder / "summary.json").is_file():
-        numbers = (number for number in itertools.count(1) if not (folder.parent / f"{name}-{number}").exists())
-        kept = folder.rename(folder.parent / f"{name}-{next(numbers)}")
+    folder = out or _new_folder(Path("out"), name)
     try:
         yield folder
-    except IronbirdError:
-        if kept is not None and not (folder.is_dir() and any(folder.iterdir())):
-            if folder.is_dir():
-                folder.rmdir()
-            kept.rename(folder)
-            kept = None
-        raise
     finally:
-        if kept is not None:
-            typer.echo(f"the earlier flight is now {kept}", err=True)
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
-def write_and_print(flight: Flight, folder: Path, *, title: str = "", ulog: bool = False, csv: bool = False) -> int:
-    """Write the flight's folder, print its summary and where the files are; returns the exit code."""
+def _new_folder(below: Path, name: str) -> Path:
+    """A folder with a number that no other has, also if several commands start at once."""
+    below.mkdir(parents=True, exist_ok=True)
+    taken = [path.name.removeprefix(f"{name}-") for path in below.glob(f"{name}-*")]
+    number = max((int(text) for text in taken if text.isdecimal() and len(text) < 9), default=0)
+    while True:
+        number += 1
+        with suppress(FileExistsError):
+            (below / f"{name}-{number}").mkdir()
+            return below / f"{name}-{number}"
+
+
+def print_report(page: Path) -> None:
+    """Say where the page of a result is; `out/latest` leads to its folder from now on."""
+    typer.echo(f"report: {page}")
+    latest, part = Path("out/latest"), Path(f"out/.latest-{os.getpid()}")
+    with suppress(OSError):  # a read-only folder, or a file system without links: only the short name is missing
+        latest.parent.mkdir(exist_ok=True)
+        if latest.is_symlink() or not latest.exists():
+            part.unlink(missing_ok=True)
+            part.symlink_to(os.path.relpath(page.parent.resolve(), latest.parent.resolve()))
+            part.replace(latest)
+
+
+def write_and_print(
+    flight: Flight,
+    folder: Path,
+    *,
+    title: str = "",
+    ulog: bool = False,
+    csv: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> int:
+    """Write the flight's folder, print its summary with `more` rows and where the files are; returns the exit code."""
     from ironbird.report.folder import write_flight_folder
 
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
-        rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv)
-    print_table(rows, title or flight.vehicle.spec.title, {**flight.figures(), "folder": str(folder)})
+        rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv, more=more)
+    figures = {**flight.figures(), **({"ending": more["ending"]} if more and "ending" in more else {})}
+    print_table(rows, title or flight.vehicle.spec.title, {**figures, "folder": str(folder)})
     if flight.verdict != "pass":
         typer.secho(f"{flight.verdict}: {flight.judged.sentence}", fg="red", err=True)
     typer.echo(f"log:    {folder / 'flight.parquet'}")
-    typer.echo(f"report: {folder / 'flight.html'}")
+    print_report(folder / "flight.html")
     return code_of(flight)
+
+
+def shown_in_browser(url: str) -> bool:
+    """Open an address in a browser; whether there is one."""
+    import shutil
+    import webbrowser
+
+    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not report it
+        return webbrowser.open(url)
+    return typer.launch(url) == 0

@@ -1,68 +1,40 @@
-"""Verb about links: the router with its packet monitor and link faults."""
+"""The command `connect route`: a MAVLink router with a packet monitor and link faults."""
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.output import ending_in_order, errors
+from ironbird.cli.options import FaultOption, LinkOption, RuleOption, SaveOption, SeedOption, UntilOption
+from ironbird.cli.output import JsonOption, ending_in_order, errors, print_json
 
 if TYPE_CHECKING:
     from ironbird.transport.router.router import Router
 
 MOST_SHOWN = 12  # messages of one connection
-LinkOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=WHERE",
-        help="Have a router pass what the vehicle sends to UDP 14550 on to here, and back: udpout:HOST:PORT, "
-        "tcpin:[HOST:]PORT, serial:DEVICE[:BAUD], ...; repeatable.",
-    ),
-]
-RuleOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FROM>TO[:MESSAGE,…][@HZ]", help="What that router passes on; the vehicle is 'vehicle'."),
-]
-SaveOption = Annotated[
-    Path | None, typer.Option(help="Have that router keep all MAVLink packets in a telemetry log (.tlog).")
-]
 
 
 def route(
     file: Annotated[Path | None, typer.Argument(help="Route file (TOML); or give --link twice or more.")] = None,
-    link: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=WHERE",
-            help="A connection: udpin:[HOST:]PORT, udpout:HOST:PORT, tcp:HOST:PORT, tcpin:[HOST:]PORT, "
-            "serial:DEVICE[:BAUD], pty[:LINK], file:LOG.tlog.",
-        ),
-    ] = None,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FROM>TO[:MESSAGE,…][@HZ]", help="What goes where; by default all to all others."),
-    ] = None,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(help="A link fault on the way to a connection: route.drop@1:instance=gcs,severity=0.1,start=5."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the faults' random numbers.", min=0)] = 0,
-    save: Annotated[Path | None, typer.Option(help="Keep all MAVLink packets in a telemetry log (.tlog).")] = None,
-    until: Annotated[float, typer.Option(help="End after this many seconds; 0: by Ctrl-C.", min=0.0)] = 0.0,
+    link: LinkOption = None,
+    rule: RuleOption = None,
+    fault: FaultOption = None,
+    seed: SeedOption = 0,
+    save: SaveOption = None,
+    until: UntilOption = None,
     every: Annotated[float, typer.Option(help="Seconds between two tables; 0: only at the end.", min=0.0)] = 0.0,
     values: Annotated[bool, typer.Option(help="Show the last values of each message, too.")] = False,
-    priority: Annotated[
-        bool, typer.Option("--priority", help="Ask the system for real-time priority: for the cable of a board.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON at the end.")] = False,
+    priority: Annotated[bool, typer.Option("--priority", help="Ask the system for real-time priority.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Pass packets between serial lines, UDP, TCP, pseudo-terminals and logs; watch them, limit them, break the link.
 
-    Example: ironbird route --link vehicle=udpin:14550 --link gcs=udpout:127.0.0.1:14551
+    Example: ironbird connect route --link vehicle=udpin:14550 --link gcs=udpout:127.0.0.1:14551
     --fault route.drop@1:instance=gcs,severity=0.1,start=5
     """
     from ironbird.errors import LinkError
@@ -82,13 +54,24 @@ def route(
                 typer.echo(f"{connection.name}: {connection.cable.name}")
             _watch(router, until, every, values)
         figures = figures_of(router)
-        typer.echo(json.dumps(figures, indent=1) if as_json else text_of(figures, values))
+        print_json(figures) if as_json else typer.echo(text_of(figures, values))
 
 
-def _watch(router: Router, until_s: float, every_s: float, values: bool) -> None:
+@contextmanager
+def routed_and_printed(links: list[str], rules: list[str], save: Path | None) -> Iterator[None]:
+    """A router beside a flight; what it carried is printed at the end."""
+    from ironbird.transport.router.beside import routed
+
+    with routed(links, rules, save=save) as router:
+        yield
+    if router is not None:
+        typer.echo(text_of(figures_of(router), values=False))
+
+
+def _watch(router: Router, until_s: float | None, every_s: float, values: bool) -> None:
     shown_s = 0.0
     try:
-        while (until_s <= 0.0 or router.time_s < until_s) and not router.finished:
+        while (until_s is None or router.time_s < until_s) and not router.finished:
             time.sleep(0.05)
             if every_s > 0.0 and router.time_s - shown_s >= every_s:
                 shown_s = router.time_s

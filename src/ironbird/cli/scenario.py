@@ -1,4 +1,4 @@
-"""The verbs `ironbird scenario …`: many vehicles in one world."""
+"""Commands about scenarios: many vehicles in one world."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from typing import Annotated
 
 import typer
 
+from ironbird.cli.completion import scenario_names
 from ironbird.cli.exit_codes import EXIT_CODES, INTERRUPTED
-from ironbird.cli.output import JsonOption, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.options import OutOption
+from ironbird.cli.output import (
+    JsonOption,
+    ending_in_order,
+    errors,
+    print_columns,
+    print_json,
+    print_report,
+    print_table,
+    progress_bar,
+    results_folder,
+)
 
-scenario_app = typer.Typer(no_args_is_help=True, help="Many vehicles in one world, on one clock.")
 
-
-@scenario_app.command("fly")
 def fly_many(
     scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A scenario of 'scenario list', or a TOML file.")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A scenario of 'ironbird scenario list', or a TOML file.",
+            autocompletion=scenario_names,
+        ),
     ],
-    workers: Annotated[int, typer.Option(help="Threads; the result does not depend on them.", min=1, max=64)] = 1,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/scenario-NAME by default.")] = None,
+    threads: Annotated[int, typer.Option(help="Threads; the result does not depend on them.", min=1, max=64)] = 1,
+    out: OutOption = None,
 ) -> None:
     """Fly a scenario, judge it, and write logs, summary and a page with paths and distances.
 
@@ -34,8 +48,9 @@ def fly_many(
 
     with errors():
         with progress_bar(f"flying {Path(scenario).stem}") as update, ending_in_order():
-            flown = fly_scenario(scenario, workers=workers, progress=update)
-        page = write_scenario_folder(flown, out or Path("out") / f"scenario-{flown.scenario.name}")
+            flown = fly_scenario(scenario, workers=threads, progress=update)
+        with results_folder(out, f"scenario-{flown.scenario.name}") as folder:
+            page = write_scenario_folder(flown, folder)
     rows = {
         v.name: f"{v.judged.verdict}; {v.judged.outcome}; smallest distance {v.min_distance_m:.2f} m"
         for v in flown.vehicles
@@ -44,15 +59,12 @@ def fly_many(
     rows |= {"verdict": flown.verdict if flown.verdict == "pass" else f"{flown.verdict}: {flown.sentence}"}
     rows |= {"sha256": flown.sha256}
     print_table(rows, flown.scenario.title, {**flown.record(), "wall_s": flown.wall_s, "page": str(page)})
-    typer.echo(f"report: {page}")
+    print_report(page)
     raise typer.Exit(INTERRUPTED if flown.interrupted else EXIT_CODES[flown.verdict])
 
 
-@scenario_app.command("list")
 def list_scenarios(as_json: JsonOption = False) -> None:
-    """The scenarios that come with Ironbird."""
-    import json
-
+    """List the scenarios that come with Ironbird."""
     from ironbird.files.problems import Source, read_source
     from ironbird.scenario.grammar import BUILT_IN, scenario_names
 
@@ -62,6 +74,6 @@ def list_scenarios(as_json: JsonOption = False) -> None:
             source = read_source(BUILT_IN / f"{name}.toml")
             titles[name] = str(source.data.get("title", "")) if isinstance(source, Source) else ""
     if as_json:
-        typer.echo(json.dumps([{"name": name, "title": title} for name, title in titles.items()], indent=2))
+        print_json([{"name": name, "title": title} for name, title in titles.items()])
         return
-    print_table(titles, "Scenarios")
+    print_columns(("name", "title"), list(titles.items()), "Scenarios")

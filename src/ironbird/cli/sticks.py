@@ -1,4 +1,4 @@
-"""Verbs about sticks: gamepads and keyboards that fly a vehicle, their calibration, and stick files."""
+"""Commands about sticks: gamepads and keyboards that fly a vehicle, their calibration, and stick files."""
 
 from __future__ import annotations
 
@@ -10,50 +10,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.cli.options import OutOption, UntilOption
 from ironbird.cli.output import ending_in_order, errors, print_table
 
 if TYPE_CHECKING:
     from ironbird.systems.commanded.sticks.gamepad import Gamepad
     from ironbird.systems.commanded.sticks.source import Source
 
-sticks_app = typer.Typer(invoke_without_command=True)
 LOOK_S = 0.02
+LONGEST_S = 3600.0  # without --until
+RECORD_S = 60.0  # the same of a record
 MEASURE_S = 15.0
 SourceOption = Annotated[str, typer.Option("--from", help="auto, a device, keyboard, or a stick file (.csv).")]
 LayoutOption = Annotated[str, typer.Option("--layout", help="TOML file: which axis and button does what.")]
 
 
-@sticks_app.callback()
 def sticks(
-    context: typer.Context,
     to: Annotated[
-        str, typer.Option(help="The vehicle: udp:14550, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD.")
-    ] = "",
+        str, typer.Argument(help="The vehicle: udp:14550, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD.")
+    ],
     source: SourceOption = "auto",
     layout: LayoutOption = "",
-    mode: Annotated[str, typer.Option(help="Mode to ask for at the start; empty: as it is.")] = "position",
-    until: Annotated[float, typer.Option(help="End after this many seconds.", min=0.01)] = 3600.0,
+    mode: Annotated[
+        str, typer.Option("--flight-mode", help="Flight mode to ask for at the start; empty: as it is.")
+    ] = "position",
+    until: UntilOption = None,
 ) -> None:
     """Fly a vehicle by hand over MAVLink: PX4, ArduPilot, the reference autopilot or hardware.
 
-    Buttons and keys arm, take off, land and change modes; `ironbird sticks show` prints their numbers. A stick file is
-    flown in the time of the wall; for the same flight bit for bit use 'ironbird serve VEHICLE --front sticks --option
-    sticks=FILE.csv --speed max'.
+    Buttons and keys arm, take off, land and change modes; 'ironbird connect show-sticks' prints their numbers. A stick
+    file is flown in real time; for the same flight bit for bit use 'ironbird fly VEHICLE --control sticks --sticks
+    FILE.csv --speed max'.
+
+    Example: ironbird connect sticks udp:14550 --from keyboard
     """
-    if context.invoked_subcommand:
-        return
-    if not to:
-        typer.echo(context.get_help())
-        return
     from ironbird.systems.commanded.sticks.front import open_source
     from ironbird.systems.commanded.sticks.remote import fly_by_hand
 
     with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
-        fly_by_hand(held, to, mode=mode, until_s=until, say=typer.echo)
+        fly_by_hand(held, to, mode=mode, until_s=until or LONGEST_S, say=typer.echo)
 
 
-@sticks_app.command("list")
-def list_pads() -> None:
+def list_gamepads() -> None:
     """List the gamepads of this computer."""
     from ironbird.systems.commanded.sticks.gamepad import pads
 
@@ -64,18 +62,17 @@ def list_pads() -> None:
         typer.echo("no gamepad is plugged in (/dev/input/js*)")
 
 
-@sticks_app.command("show")
 def show_sticks(
     source: SourceOption = "auto",
     layout: LayoutOption = "",
-    until: Annotated[float, typer.Option(help="End after this many seconds.", min=0.01)] = 3600.0,
+    until: UntilOption = None,
 ) -> None:
     """Show sticks and buttons as they move: raw axes of a pad, and what they mean."""
     from ironbird.systems.commanded.sticks.front import open_source
 
     with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
         begin, last = time.monotonic(), ""
-        while (now_s := time.monotonic() - begin) < until and not held.finished:
+        while (now_s := time.monotonic() - begin) < (until or LONGEST_S) and not held.finished:
             now = held.read(now_s)
             raw = getattr(held, "axes", {})
             line = f"roll {now.roll:+.2f} pitch {now.pitch:+.2f} throttle {now.throttle:+.2f} yaw {now.yaw:+.2f}"
@@ -88,26 +85,24 @@ def show_sticks(
             time.sleep(LOOK_S)
 
 
-@sticks_app.command("record")
 def record_sticks(
     file: Annotated[Path, typer.Argument(help="Stick file to write (.csv).")],
     source: SourceOption = "auto",
     layout: LayoutOption = "",
-    until: Annotated[float, typer.Option(help="Seconds to record.", min=0.01)] = 60.0,
+    until: UntilOption = None,
 ) -> None:
-    """Record sticks and buttons into a stick file; Ctrl-C ends it earlier."""
+    """Record sticks and buttons for --until seconds (60) into a stick file; Ctrl-C ends it earlier."""
     from ironbird.systems.commanded.sticks.front import open_source
 
     with errors(), contextlib.closing(open_source(source, layout)) as held:
-        count = _record(held, file, until)
+        count = _record(held, file, until or RECORD_S)
     typer.echo(f"{count} rows: {file}")
 
 
-@sticks_app.command("calibrate")
-def calibrate_pad(
+def calibrate_gamepad(
     device: Annotated[str, typer.Argument(help="The gamepad, for example /dev/input/js0.")] = "auto",
-    out: Annotated[Path | None, typer.Option(help="File to write; by default where all verbs find it.")] = None,
-    seconds: Annotated[float, typer.Option(help="How long the sticks are moved.", min=0.05)] = MEASURE_S,
+    out: OutOption = None,
+    measure: Annotated[float, typer.Option(help="Seconds for which the sticks are moved.", min=0.05)] = MEASURE_S,
 ) -> None:
     """Calibrate a gamepad: leave its sticks alone, then move them to all their ends; kept in a file."""
     from ironbird.errors import LinkError
@@ -118,7 +113,7 @@ def calibrate_pad(
     with errors(), contextlib.closing(open_source(device)) as pad:
         if not isinstance(pad, Gamepad):
             raise LinkError(f"{device} is no gamepad: only gamepads are calibrated")
-        text = _calibrated(pad, seconds)
+        text = _calibrated(pad, measure)
         path = out or usual_file()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -1,28 +1,28 @@
-"""Verbs about vehicles: the catalogue, diagrams, trim, modes, mixers, the whole fleet."""
+"""Commands about vehicle files: the catalogue, checks, imports, parameters, signals, diagrams."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import ControlOption, SetOption, VehicleArgument, settings_of
+from ironbird.cli.options import ControlOption, IdOption, OutOption, VehicleArgument
 from ironbird.cli.output import JsonOption, errors, print_json, print_table
-
-vehicle_app = typer.Typer(no_args_is_help=True, help="Check vehicle files; print their schema for editors.")
+from ironbird.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from ironbird.analysis.level import Mode
+    from ironbird.compiler.flatten import Flat
 
-SpeedOption = Annotated[
-    float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
+PatternArgument = Annotated[
+    str, typer.Argument(help="Only those that hold this text, for example 'imu/1' or 'gain'; * stands for anything.")
 ]
+SHOWN_VALUES = 6  # of a parameter of many
 
 
-def vehicles(as_json: JsonOption = False) -> None:
+def list_vehicles(as_json: JsonOption = False) -> None:
     """List the vehicles of the catalogue."""
     from ironbird.vehicles.load import load_spec, vehicle_ids
 
@@ -39,7 +39,6 @@ def vehicles(as_json: JsonOption = False) -> None:
         print_table(rows, template.replace("_", " ").capitalize())
 
 
-@vehicle_app.command("check")
 def check_vehicle(
     files: Annotated[list[str], typer.Argument(help="Vehicle files (TOML), or vehicles of the catalogue.")],
     as_json: JsonOption = False,
@@ -84,7 +83,6 @@ def check_vehicle(
         raise typer.Exit(2)
 
 
-@vehicle_app.command("schema")
 def vehicle_schema() -> None:
     """Print the JSON Schema of vehicle files, for editors."""
     from ironbird.vehicles.schema import schema_text
@@ -92,7 +90,6 @@ def vehicle_schema() -> None:
     typer.echo(schema_text(), nl=False)
 
 
-@vehicle_app.command("kinds")
 def vehicle_kinds() -> None:
     """List the kinds of vehicles: `template` in a vehicle file, what each can be asked for, and who flies it.
 
@@ -135,69 +132,168 @@ def show(
     typer.echo(f"picture: {path}")
 
 
-def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None) -> None:
-    """Find steady level motion: attitude, actuator commands, thrusts."""
-    from ironbird.analysis.level import level_trim
-
-    with errors():
-        found = level_trim(vehicle, speed, settings=settings_of(set_))
-    print_table(found.rows(), f"{found.vehicle.spec.title}: trim", found.figures())
-
-
-def modes_of_vehicle(
-    vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None, as_json: JsonOption = False
+def import_vehicle(
+    file: Annotated[Path, typer.Argument(help="A model of Gazebo, ArduPilot, PX4 or JSBSim.")],
+    format: Annotated[
+        str | None, typer.Option(help="sdf, urdf, ardupilot-json, px4 or jsbsim; by default the file's ending says it.")
+    ] = None,
+    out: OutOption = None,
+    id_: IdOption = None,
+    mass_kg: Annotated[float | None, typer.Option(help="Total mass, where the file does not say it (PX4).")] = None,
+    arm_m: Annotated[float | None, typer.Option(help="From the middle to a rotor, for PX4's mixer files.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A vehicle by name or file: every value that differs from it is listed.")
+    ] = None,
 ) -> None:
-    """Linear modes of the bare vehicle at its trim: name, eigenvalue, frequency, damping, states that take part.
-
-    On wings: short period, phugoid, Dutch roll, roll subsidence, spiral. Equal lags of parts (four motors) share a row.
-    """
-    from ironbird.analysis.level import level_trim, modes_at
+    """Make a vehicle file from a model of another program; all that was not understood is named."""
+    from ironbird.files.whole import write_text
+    from ironbird.vehicles.imports.differences import differences
+    from ironbird.vehicles.imports.registry import Given
+    from ironbird.vehicles.imports.registry import import_vehicle as read_model
+    from ironbird.vehicles.load import load_spec
 
     with errors():
-        found = modes_at(level_trim(vehicle, speed, settings=settings_of(set_)))
+        draft = read_model(file, format, Given(id_, mass_kg, arm_m))
+        path = out or Path(f"{draft.id}.toml")
+        write_text(path, draft.text())
+        spec = load_spec(path)
+        differing = differences(spec, load_spec(against)) if against else []
+    for difference in differing:
+        typer.echo(difference.text(spec.id, str(against)))
+    for sentence in draft.missing:
+        typer.secho(f"not understood: {sentence}", fg="yellow", err=True)
+    typer.echo(f"{spec.title}: {path}; {len(spec.assumed())} entries are assumed; fly it with 'ironbird fly {path}'")
+
+
+def signals(
+    vehicle: VehicleArgument, pattern: PatternArgument = "", control: ControlOption = None, as_json: JsonOption = False
+) -> None:
+    """List the signals of a vehicle that logs have and requirements, triggers and plots may name, with units."""
+    from ironbird.conditions.names import RUN_UNITS
+    from ironbird.flight.derived import DERIVED
+    from ironbird.flight.words import ALIASES
+
+    with errors():
+        flat = _laid_out(vehicle, control)
+        rows = [
+            {"path": path, "unit": signal.unit, "size": signal.size, "frame": signal.frame or "", "doc": signal.doc}
+            for path, signal in flat.log.signals.items()
+        ]
+        short = [
+            {"path": name, "unit": d.unit, "size": 1, "frame": "", "doc": f"= {d.text}"} for name, d in DERIVED.items()
+        ]
+        short += [
+            {"path": name, "unit": flat.log.signals[path].unit, "size": 1, "frame": "", "doc": f"= {path}"}
+            for name, path in ALIASES.items()
+            if path in flat.log.signals
+        ]
+        short += [
+            {"path": name, "unit": unit, "size": 1, "frame": "", "doc": "of the run, in requirements"}
+            for name, unit in RUN_UNITS.items()
+        ]
+        found = _matching([*short, *rows], pattern, "signal", vehicle)
     if as_json:
-        rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps(found, indent=1))
         return
-    print_table(mode_rows(found), f"{vehicle}: modes")
+    print_table({_named(row): f"[{row['unit']}] {row['doc']}" for row in found}, f"{vehicle}: {len(found)} signals")
 
 
-def mode_rows(modes: Sequence[Mode]) -> dict[str, str]:
-    """Modes for people, slowest first; equal ones of one name (the motors') together."""
-    from ironbird.analysis.mode_names import STATES
-
-    groups: dict[tuple[str, str], list[Mode]] = {}
-    for mode in modes:
-        groups.setdefault((mode.name, mode.sentence()), []).append(mode)
-    rows: dict[str, str] = {}
-    for (name, sentence), same in groups.items():
-        title = f"{name} ({len(same)} times)" if len(same) > 1 else name
-        while title in rows:
-            title += " "
-        states = dict.fromkeys(STATES.get(state, state) for mode in same for state in mode.states)
-        rows[title] = f"{sentence}\n{', '.join(states)}"
-    return rows
-
-
-def fleet_table(
-    seeds: Annotated[int, typer.Option(help="Flights of each vehicle, side by side.", min=1, max=4096)] = 20,
-    vehicle: Annotated[list[str] | None, typer.Option(help="A vehicle; may be repeated. All by default.")] = None,
-    as_json: JsonOption = False,
-    markdown: Annotated[Path | None, typer.Option(help="Also write the table as a page.")] = None,
+def params(
+    vehicle: VehicleArgument, pattern: PatternArgument = "", control: ControlOption = None, as_json: JsonOption = False
 ) -> None:
-    """Fly every vehicle's own mission in wind, or current, with many seeds: outcome, tracking error, speed.
+    """List the parameters of a vehicle with their values, for --set, cases and searches.
 
-    Ends with exit code 1 if any flight did not complete its mission.
+    A * marks those that may change in flight (ironbird tune).
     """
-    from ironbird.campaign import fleet
+    with errors():
+        flat = _laid_out(vehicle, control)
+        rows = []
+        for path, signal in flat.p.signals.items():
+            values = flat.values[flat.p.rows(path)].tolist()
+            rows.append(
+                {
+                    "path": path, "value": values[0] if signal.size == 1 else values, "unit": signal.unit,
+                    "tunable": bool(getattr(signal, "tunable", False)), "doc": signal.doc, "size": signal.size,
+                }
+            )  # fmt: skip
+        found = _matching(rows, pattern, "parameter", vehicle)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    print_table(
+        {
+            ("*" if row["tunable"] else " ") + _named(row): f"{_value(row['value'])} {row['unit']}  {row['doc']}"
+            for row in found
+        },
+        f"{vehicle}: {len(found)} parameters; * may change in flight",
+    )
+
+
+def blocks(
+    block: Annotated[str, typer.Argument(help="Show one block: its class, or the name of your own.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the blocks that [replace] and [add] of a vehicle file may name; with a name its ports and parameters."""
+    from ironbird.model.signal import In, Out, Param
+    from ironbird.vehicles.blocks import blocks as registry
 
     with errors():
-        rows = fleet.fly_fleet(vehicle or [], seeds, lambda text: typer.echo(text, err=True))
-        if markdown:
-            markdown.write_text(fleet.page(rows), encoding="utf-8")
+        kinds = {block: registry().load(block)} if block else dict(registry().loadable())
+    found: dict[str, dict[str, Any]] = {}
+    for name, kind in kinds.items():
+        declared = {key: getattr(kind, key) for key in dir(kind)}
+        rows = {
+            key: f"{word} {signal.describe()} {signal.doc}"
+            for word, sort in (("input", In), ("output", Out), ("parameter", Param))
+            for key, signal in declared.items()
+            if isinstance(signal, sort)
+        }
+        doc, options = (inspect.getdoc(kind) or "").partition("\n")[0], list(inspect.signature(kind).parameters)
+        found[name] = {"doc": doc, "home": registry()[name], "options": options, "signals": rows}
     if as_json:
-        typer.echo(json.dumps([fleet.as_data(row) for row in rows], indent=2))
+        typer.echo(json.dumps(found, indent=1))
+    elif block:
+        entry = found[block]
+        print_table({"what": entry["doc"], "options": ", ".join(entry["options"]), **entry["signals"]}, block)
     else:
-        print_table({row.vehicle: row.sentence() for row in rows}, f"Fleet, {seeds} seeds each")
-    if not all(row.good for row in rows):
-        raise typer.Exit(1)
+        print_table({name: entry["doc"] for name, entry in found.items()}, "Blocks")
+
+
+def write_board_params(vehicle: VehicleArgument, out: OutOption = None) -> None:
+    """Write a vehicle's parameters for a PX4 flight controller, as QGroundControl loads them (VEHICLE.params)."""
+    from ironbird.systems.hardware.board_params import board_params
+    from ironbird.vehicles.load import load_vehicle
+
+    with errors():
+        path = out or Path(f"{Path(vehicle).stem}.params")
+        path.write_text(board_params(load_vehicle(vehicle, control="external")))
+    typer.echo(f"parameters: {path}")
+
+
+def _laid_out(vehicle: str, control: str | None) -> Flat:
+    from ironbird.compiler.compiled import STEP_S
+    from ironbird.compiler.flatten import lay_out
+    from ironbird.vehicles.load import load_vehicle
+
+    return lay_out(load_vehicle(vehicle, control=control).diagram, STEP_S)
+
+
+def _matching(rows: list[dict[str, Any]], pattern: str, kind: str, vehicle: str) -> list[dict[str, Any]]:
+    import fnmatch
+
+    asked = f"*{pattern.lower()}*"
+    found = [row for row in rows if fnmatch.fnmatchcase(row["path"].lower(), asked)]
+    if not found:
+        raise UnknownNameError(kind, pattern, [row["path"] for row in rows], vehicle)
+    return found
+
+
+def _named(row: dict[str, Any]) -> str:
+    return str(row["path"]) if row["size"] == 1 else f"{row['path']}[{row['size']}]"
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, list):
+        return f"{value:g}"
+    shown = ", ".join(f"{one:g}" for one in value[:SHOWN_VALUES])
+    return f"[{shown}{', …' if len(value) > SHOWN_VALUES else ''}]"

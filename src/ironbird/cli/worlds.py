@@ -1,4 +1,4 @@
-"""Verbs about worlds: the list, what is in one, whether a file is right, a drawing from above, a camera's picture."""
+"""Commands about worlds: list, content, check of files, drawing from above, picture of a camera."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.cli.completion import world_names
+from ironbird.cli.options import OutOption, OutPathOption, StartOption, start_of
 from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
 from ironbird.errors import WorldError
 
 if TYPE_CHECKING:
     from ironbird.world.model import World
 
-worlds_app = typer.Typer(invoke_without_command=True)
+CENTRE_M = 0.3  # height of a vehicle's centre above the ground at the start
 WorldArgument = Annotated[
     str,
-    typer.Argument(help="A name of 'ironbird worlds', or a file: .toml, .sdf or .world (Gazebo), .yaml (Aerialist)."),
+    typer.Argument(
+        help="A name of 'ironbird world list', or a file: .toml, .sdf or .world (Gazebo), .yaml (Aerialist).",
+        autocompletion=world_names,
+    ),
 ]
 
 
-@worlds_app.callback()
-def worlds(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List the worlds; `show`, `check`, `draw` and `look` take one of them or a file."""
+def list_worlds(as_json: JsonOption = False) -> None:
+    """List the worlds that `--world` may name."""
     from ironbird.world.files import WORLDS, load_world
 
-    if context.invoked_subcommand:
-        return
     with errors():
         found = {name: load_world(name) for name, _ in WORLDS.loadable()}
     if as_json:
@@ -37,7 +39,6 @@ def worlds(context: typer.Context, as_json: JsonOption = False) -> None:
     print_table({name: world.title for name, world in found.items()}, "Worlds")
 
 
-@worlds_app.command("show")
 def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
     """Show what a world has: terrain, obstacles, water, pads, movers, and what an import had no counterpart for."""
     from ironbird.world.files import load_world
@@ -51,29 +52,27 @@ def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
     print_table(facts, loaded.title or loaded.name)
 
 
-@worlds_app.command("check")
 def check_world(
     files: Annotated[list[str], typer.Argument(help="Names or files of worlds.")],
-    start: Annotated[str, typer.Option(help="Where a vehicle starts: north,east,height in m.")] = "0,0,0.3",
+    start: StartOption = None,
 ) -> None:
     """Check worlds: every key, mesh and height, and whether a vehicle can start in them."""
     from ironbird.world.files import load_world
     from ironbird.world.rays import Scene
 
     with errors():
-        north, east, height = _three(start)
+        north, east, _ = start_of(start)
         for name in files:
             loaded = load_world(name)
-            Scene(loaded).check_start("a vehicle", [[north, east, -height]])
+            Scene(loaded).check_start("a vehicle", [[north, east, -CENTRE_M]])
             missing = f"; without {', '.join(loaded.missing)}" if loaded.missing else ""
             text = f"{name}: {len(loaded.obstacles)} obstacles, digest {loaded.digest[:16]}{missing}"
             print_sentence(text, name, _facts(loaded))
 
 
-@worlds_app.command("draw")
 def draw_world(
     world: WorldArgument,
-    out: Annotated[Path | None, typer.Option(help="Where to draw it (.svg or .png); WORLD.svg by default.")] = None,
+    out: OutOption = None,
 ) -> None:
     """Draw a world from above."""
     from ironbird.files.whole import replacing, write_text
@@ -94,15 +93,14 @@ def draw_world(
     typer.echo(f"picture: {path}")
 
 
-@worlds_app.command("look")
 def look_into(
     world: WorldArgument,
-    out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("look.png"),
-    at: Annotated[str, typer.Option(help="Where the camera is: north,east,height in m.")] = "-30,0,10",
+    out: OutPathOption = Path("look.png"),
+    camera: Annotated[str, typer.Option(help="Where the camera is: north,east,height in m.")] = "-30,0,10",
     turn: Annotated[str, typer.Option(help="Its roll,pitch,yaw in degrees.")] = "0,-10,0",
-    time: Annotated[float, typer.Option(help="When, in s: things that move are where they are then.", min=0)] = 0.0,
+    moment: Annotated[float, typer.Option(help="When, in s: things that move are where they are then.", min=0)] = 0.0,
     field_of_view: Annotated[float, typer.Option(help="In degrees, across the picture.")] = 90.0,
-    size: Annotated[str, typer.Option(help="Width,height in pixels.")] = "640,480",
+    pixels: Annotated[str, typer.Option(help="Width,height of the picture in pixels.")] = "640,480",
 ) -> None:
     """Take a picture with a camera somewhere in a world."""
     import numpy as np
@@ -117,15 +115,15 @@ def look_into(
     from ironbird.world.track import Track
 
     with errors():
-        north, east, height = _three(at)
-        width, _, tall = size.partition(",")
+        north, east, height = _three(camera)
+        width, _, tall = pixels.partition(",")
         if not (width.strip().isdecimal() and tall.strip().isdecimal()):
-            raise WorldError(f"--size '{size}' is not width,height; give two whole numbers such as 640,480")
+            raise WorldError(f"--pixels '{pixels}' is not width,height; give two whole numbers such as 640,480")
         table = {"kind": "camera", "name": "look", "width": int(width), "height": int(tall), "antialias": 2}
-        camera = sensor_of(table | {"field_of_view_deg": field_of_view})
-        scene = Scene(load_world(world)).at(time)
+        sensor = sensor_of(table | {"field_of_view_deg": field_of_view})
+        scene = Scene(load_world(world)).at(moment)
         track = Track.still((north, east, -height), from_euler(np.radians(_three(turn))))
-        data = camera.measure(Sight(scene, track, time, 0, 1))
+        data = sensor.measure(Sight(scene, track, moment, 0, 1))
         with replacing(out) as part:
             part.write_bytes(write_png(data["rgb"]))
     typer.echo(f"picture: {out}")

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ironbird.cli.options import OutPathOption, SampleOption, SeedsOption, TagOption
 from ironbird.cli.output import errors, print_table
 
 
 def dataset(
     suites: Annotated[list[str], typer.Argument(help="Case or suite files, or built-in suites (safety, regression).")],
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
-    tag: Annotated[list[str] | None, typer.Option(help="Only cases with this tag or id; may be repeated.")] = None,
-    sample: Annotated[int | None, typer.Option(help="So many flights over all cases.", min=1)] = None,
-    seeds: Annotated[int, typer.Option(help="Fly each with so many seeds, counted from its own.", min=1, max=1000)] = 1,
+    out: OutPathOption,
+    tag: TagOption = None,
+    sample: SampleOption = None,
+    seeds: SeedsOption = 1,
     healthy: Annotated[bool, typer.Option(help="Fly each flight also without its faults, as healthy examples.")] = True,
-    log_step: Annotated[float | None, typer.Option(help="Seconds between rows; by default as the cases say.")] = None,
+    log_step: Annotated[
+        float | None, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).")
+    ] = None,
     licence: Annotated[str, typer.Option(help="Licence of the data, for the card.")] = "CC-BY-4.0",
 ) -> None:
     """Write labelled flights with faults: Parquet by split, a card, and a simple expert diagnosis as baseline."""

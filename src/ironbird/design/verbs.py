@@ -1,4 +1,4 @@
-"""The verbs `ironbird design …`: vehicles from a parts list."""
+"""Commands `vehicle design …`: vehicles from a parts list."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
 from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import IronbirdError
 
@@ -16,45 +17,36 @@ if TYPE_CHECKING:
 
 ROTORS = 4  # of the vehicles that are designed
 FRAME_MASS_KG = 0.5  # of frame and electronics that are not given
-design_app = typer.Typer(no_args_is_help=True, help="Vehicles from a parts list: evaluate a set, or search for one.")
 PartsOption = Annotated[
     list[Path] | None, typer.Option("--parts", help="TOML file of your own parts; may be repeated.")
 ]
 FrameOption = Annotated[
-    str, typer.Option(help="Name of a frame (ironbird design parts frame), or the diagonal between motors in m.")
+    str,
+    typer.Option(help="Name of a frame ('vehicle design parts frame'), or the diagonal between motors in m."),
 ]
 ControllerOption = Annotated[
     str,
     typer.Option("--flight-controller", help="Name of a flight controller; its mass counts where no mass is given."),
 ]
 LARGEST_M = 5.0  # frame
-OutOption = Annotated[Path, typer.Option(help="Folder for the vehicle file, parameters and page.")]
+USUAL_ID = "designed_quad"
 UNITS = {"min": 1.0, "h": 60.0, "s": 1 / 60, "kg": 1.0, "g": 1e-3}
 
 
-@design_app.callback()
-def _group() -> None:
-    """Vehicles from a parts list: evaluate a set, or search for one."""
-
-
-@design_app.command("evaluate")
 def evaluate_parts(
     motor: Annotated[str, typer.Option(help="Name of a motor.")],
     propeller: Annotated[str, typer.Option(help="Name of a propeller.")],
     esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
     battery: Annotated[str, typer.Option(help="Name of a battery.")],
-    mass: Annotated[
-        float | None,
-        typer.Option(help="Of the whole vehicle, in kg; the sum of its parts by default.", min=0.01, max=1000),
-    ] = None,
+    mass: Annotated[float | None, typer.Option(help=MASS_HELP, min=0.01, max=1000)] = None,
     frame: FrameOption = "0.45",
     flight_controller: ControllerOption = "",
-    payload: Annotated[str, typer.Option(help="On top of the parts, for example 0.5kg; without --mass.")] = "0kg",
+    payload: PayloadOption = "0kg",
     height: Annotated[float, typer.Option(help="Of the place above the sea, in m.")] = 50.0,
     temperature: Annotated[float, typer.Option(help="At the place, in °C.", min=-60, max=60)] = 25.0,
     parts: PartsOption = None,
-    name: Annotated[str, typer.Option(help="Id of the vehicle.")] = "designed_quad",
-    out: OutOption = Path("out/design"),
+    id_: IdOption = None,
+    out: OutPathOption = Path("out/design"),
 ) -> None:
     """Hover, full throttle, payload, range and endurance of a set of parts; writes a vehicle file."""
     from ironbird.design.evaluate import Craft, evaluate
@@ -75,15 +67,14 @@ def evaluate_parts(
             temperature_C=temperature,
             others=others,
         )
-        _write(evaluate(craft), None, out, name)
+        _write(evaluate(craft), None, out, id_ or USUAL_ID)
 
 
-@design_app.command("search")
 def search_parts(
     battery: Annotated[str, typer.Option(help="Name of a battery.")],
     esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
     endurance: Annotated[str, typer.Option(help="For example 25min.")] = "0min",
-    payload: Annotated[str, typer.Option(help="For example 0.5kg.")] = "0kg",
+    payload: PayloadOption = "0kg",
     frame: FrameOption = "0.45",
     flight_controller: ControllerOption = "",
     frame_mass: Annotated[
@@ -91,8 +82,8 @@ def search_parts(
         typer.Option(help="Of frame and electronics, in kg; by default those named, or 0.5 kg.", min=0, max=1000),
     ] = None,
     parts: PartsOption = None,
-    name: Annotated[str, typer.Option(help="Id of the vehicle.")] = "designed_quad",
-    out: OutOption = Path("out/design"),
+    id_: IdOption = None,
+    out: OutPathOption = Path("out/design"),
 ) -> None:
     """Try every motor with every propeller of the database; draws the front of hover time over mass."""
     from ironbird.design.evaluate import evaluate
@@ -114,10 +105,9 @@ def search_parts(
                 f"{battery}; take a larger battery or frame, or ask for less"
             )
         typer.echo(f"{found.tried:,} pairs tried, {found.possible:,} meet what is wanted")
-        _write(evaluate(found.front[0].craft(wanted)), found, out, name)
+        _write(evaluate(found.front[0].craft(wanted)), found, out, id_ or USUAL_ID)
 
 
-@design_app.command("parts")
 def list_parts(
     kind: Annotated[str, typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.")],
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",

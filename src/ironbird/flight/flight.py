@@ -221,6 +221,7 @@ def fly(
     order = _ordered(what, control, ordered)
     fitted = _fitted(what, order)
     begin = time.perf_counter()
+    pace = None if speed == math.inf else speed
     if is_outside(order.control):
         from ironbird.flight.outside import fly_outside  # and with it the links
         from ironbird.flight.seat import take_seat
@@ -230,15 +231,29 @@ def fly(
             seat = Seat(system, pilot)
         else:
             kind = kind_of(order.control)
-            speed = speed or kind.pace(read_options(kind, order.options))
+            pace = pace if speed is not None else kind.pace(read_options(kind, order.options))
             trust = trust or Trust.by_hand(ordered.get("options"))
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show, trust=trust)
-        flown = fly_outside(order, fitted, seat, speed=speed, progress=progress, line=line, between=between)
+        flown = fly_outside(
+            order,
+            fitted,
+            seat,
+            speed=pace,
+            progress=progress,
+            line=line,
+            between=between,
+        )
     elif between is not None:
         raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")
     else:
         [flown] = fly_lanes(
-            [order], fitted.model, everything=True, speed=speed, live=live, progress=progress, line=line
+            [order],
+            fitted.model,
+            everything=True,
+            speed=pace,
+            live=live,
+            progress=progress,
+            line=line,
         )
     [judged] = judge([flown], fitted.model)
     flight = Flight(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ironbird.cli.options import OutPathOption
 from ironbird.cli.output import errors, print_sentence, print_table
 
 
@@ -18,11 +19,11 @@ def hdl(
         ),
     ],
     device: Annotated[str, typer.Option(help="ECP5: 25k, 45k or 85k; iCE40: hx8k.")] = "25k",
-    seeds: Annotated[int, typer.Option(help="Runs of place and route; 0 writes Verilog only.", min=0, max=32)] = 1,
+    place_runs: Annotated[int, typer.Option(help="Runs of place and route; 0 writes Verilog only.", min=0, max=32)] = 1,
     check: Annotated[
         int, typer.Option(help="Random transactions against the models in C, without and with pin faults.", min=0)
     ] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for Verilog, reports and the bitstream.")] = Path("out/hdl"),
+    out: OutPathOption = Path("out/hdl"),
 ) -> None:
     """Make a hardware design of chips: Verilog, place and route, bitstream; prints clock, size and bus clocks."""
     from ironbird.errors import LinkError
@@ -51,7 +52,7 @@ def hdl(
                     chip,
                     {"chip": chip, **agreed, "differences": 0},
                 )
-        for placed in place(text, out, "board", device=device, seeds=range(1, seeds + 1)) if seeds else ():
+        for placed in place(text, out, "board", device=device, seeds=range(1, place_runs + 1)) if place_runs else ():
             buses = {chip: placed.bus_MHz(chip) for chip in dict.fromkeys(chosen)}
             rows = {
                 "device": f"{placed.device}, seed {placed.seed}",

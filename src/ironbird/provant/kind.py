@@ -32,6 +32,7 @@ from ironbird.provant.frames import BAUD, FLAG, REFERENCE_PORT, SENSOR_PORT, SER
 from ironbird.provant.image import TURNS, check_vehicle, firmware_image
 from ironbird.provant.references import BaseStation, JoystickReader, References
 from ironbird.provant.server import Server
+from ironbird.rig import option_texts as texts
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
@@ -48,26 +49,28 @@ COUNTERS = (
 class FirmwareOptions(Options):
     """Which image on which board, and what its time is like."""
 
-    image: Annotated[str, Field(description="ELF file; empty: the bench's own firmware, built for the vehicle.")] = ""
-    board: Annotated[str, Field(description="Board by name, or a TOML file.")] = "stm32f4_discovery"
+    image: Annotated[
+        str,
+        Field(description=texts.IMAGE),
+    ] = ""
+    board: Annotated[str, Field(description=texts.BOARD)] = "stm32f4_discovery"
     numbers: Annotated[
-        Literal["paper", "code"], Field(description="Numbers of the services: as published, or as the code has them.")
+        Literal["paper", "code"],
+        Field(description=texts.NUMBERS),
     ] = "paper"
     watchdog: Annotated[bool, Field(description="Whether the bench's own firmware starts its watchdog.")] = True
     clocks_per_instruction: Annotated[float, Field(ge=0.25, le=16, description="Of the core, on average.")] = 1.25
     step_ticks: Annotated[int, Field(ge=1, le=12, description="Milliseconds between two exchanges.")] = 1
-    sticks: Annotated[
-        str, Field(description="The joystick reader in place of the base station: a gamepad, keyboard or stick file.")
-    ] = ""
+    sticks: Annotated[str, Field(description=texts.STICKS)] = ""
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="The base station flies the mission, or obeys orders in flight (the live rig)."),
+        Field(description=texts.PILOT),
     ] = "ours"
     sensor_port: Annotated[
         str, Field(description="A real board in wall time: serial port of its sensor link, such as /dev/ttyUSB0.")
     ] = ""
     reference_port: Annotated[str, Field(description="And that of its reference link.")] = ""
-    wait_s: Annotated[float, Field(gt=0, le=600, description="Patience until a real board asks first.")] = 10.0
+    wait_s: Annotated[float, Field(gt=0, le=600, description=texts.WAIT)] = 10.0
 
 
 class FirmwareSystem(ControlSystem):

@@ -1,4 +1,4 @@
-"""Verbs about firmware: run an image, build the bench's own, and the whole tilt-rotor bench."""
+"""Commands about firmware: run an image, build the bench's own, and the whole tilt-rotor bench."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.options import (
+    BoardOption,
     FaultOption,
     FaultsFileOption,
     MissionOption,
-    OptionOption,
-    RequireOption,
+    OutPathOption,
     SeedOption,
     UntilOption,
     VehicleOption,
-    WindOption,
     faults_of,
-    options_of,
-    order_from,
-    weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, results_folder, write_and_print
+from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
+from ironbird.rig import option_texts as texts
 
-firmware_app = typer.Typer(no_args_is_help=True, help="Firmware on emulated microcontrollers.")
-BoardOption = Annotated[str, typer.Option(help="Board by name, or a TOML file.")]
-NumbersOption = Annotated[str, typer.Option(help="Numbers of the services: paper, or code.")]
+NumbersOption = Annotated[str, typer.Option(help=texts.NUMBERS)]
 
 
 def address_of(text: str) -> int:
@@ -36,83 +31,57 @@ def address_of(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise LinkError(f"--at is an address such as 0x08001000, not '{text}'") from None
+        raise LinkError(f"--address is an address such as 0x08001000, not '{text}'") from None
 
 
-@firmware_app.command("run")
 def run_firmware(
-    image: Annotated[Path, typer.Argument(help="ELF file, Intel HEX, or a raw .bin, see --at.")],
+    image: Annotated[Path, typer.Argument(help="ELF file, Intel HEX, or a raw .bin, see --address.")],
     board: BoardOption = "stm32f4_discovery",
-    at: Annotated[str, typer.Option(help="Address of a raw .bin; the start of the flash by default.")] = "0x08000000",
-    vehicle: Annotated[
-        str | None, typer.Option(help="Fly this vehicle with it, over the links of the tilt-rotor bench.")
-    ] = None,
-    mission: MissionOption = None,
-    option: OptionOption = None,
-    wind: WindOption = None,
-    fault: FaultOption = None,
-    faults_file: FaultsFileOption = None,
-    require: RequireOption = None,
-    seed: SeedOption = 0,
+    address: Annotated[
+        str, typer.Option(help="Address of a raw .bin; the start of the flash by default.")
+    ] = "0x08000000",
     until: UntilOption = None,
     gdb: Annotated[int | None, typer.Option(help="Wait for a debugger on this port of 127.0.0.1 (0: any).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")] = None,
 ) -> None:
-    """Run an image on an emulated board; with --vehicle it flies.
+    """Run an image on an emulated board for --until seconds (1) and print what its core and serial ports did.
 
-    Without a vehicle it runs for --until seconds (1 by default), and what its core and serial ports did is printed.
+    'ironbird fly VEHICLE --control firmware --image FILE' flies a vehicle with it. Exit code 1 if the core had a fault.
 
-    Exit code: with a vehicle as 'ironbird fly', else 0, or 1 if the core had a fault.
-
-    Example: ironbird firmware run provant.elf --vehicle tiltrotor_provant --mission spiral
+    Example: ironbird board firmware run provant.elf --until 0.5
     """
     from ironbird.boards.firmware.device import load_mcu_board
     from ironbird.boards.firmware.elf import read_image
     from ironbird.boards.firmware.gdb import serve_gdb
     from ironbird.boards.firmware.machine import Machine
-    from ironbird.files.trust import Trust
-    from ironbird.flight.flight import fly as fly_order
 
     with errors():
-        if vehicle is None:
-            machine = Machine(load_mcu_board(board), read_image(image, address_of(at)))
-            try:
-                if gdb is not None:
-                    serve_gdb(machine, gdb, until or 3600.0, announce=typer.echo)
-                else:
-                    machine.run(until or 1.0)
-                now = machine.figures()
-                rows = {
-                    "time": f"{now.time_s:.6f} s",
-                    "instructions": str(now.instructions),
-                    "clock": f"{now.clock_Hz / 1e6:.3f} MHz",
-                    "resets": str(now.resets - 1),
-                    "core is": "asleep" if now.sleeping else f"in {image.name}: {machine.where()}",
-                    "fault": machine.fault_text() or "none",
-                }
-                taken: dict[str, int] = {}
-                for port in range(1, 7):
-                    data, _ = machine.take(port)
-                    if data:
-                        taken[str(port)] = len(data)
-                        rows[f"serial port {port}"] = f"{len(data)} bytes: {data[:64]!r}"
-                print_table(rows, image.name, {**vars(now), "serial_bytes": taken})
-            finally:
-                machine.close()
-            raise typer.Exit(int(bool(now.faults)))
-        options = {**options_of(option), "image": str(image), "board": board}
-        order = order_from(
-            vehicle, mission=mission, control="firmware", options=options, weather=weather_of(wind, 0.0, None),
-            seed=seed, faults=faults_of(fault, faults_file), requirements=require or [], until_s=until,
-        )  # fmt: skip
-        with results_folder(out, Path(vehicle).stem) as folder:
-            with progress_bar(f"flying {vehicle}") as update, ending_in_order():
-                flight = fly_order(order, progress=update, folder=folder, trust=Trust.by_hand(options))
-            code = write_and_print(flight, folder)
-    raise typer.Exit(code)
+        machine = Machine(load_mcu_board(board), read_image(image, address_of(address)))
+        try:
+            if gdb is not None:
+                serve_gdb(machine, gdb, until or 3600.0, announce=typer.echo)
+            else:
+                machine.run(until or 1.0)
+            now = machine.figures()
+            rows = {
+                "time": f"{now.time_s:.6f} s",
+                "instructions": str(now.instructions),
+                "clock": f"{now.clock_Hz / 1e6:.3f} MHz",
+                "resets": str(now.resets - 1),
+                "core is": "asleep" if now.sleeping else f"in {image.name}: {machine.where()}",
+                "fault": machine.fault_text() or "none",
+            }
+            taken: dict[str, int] = {}
+            for port in range(1, 7):
+                data, _ = machine.take(port)
+                if data:
+                    taken[str(port)] = len(data)
+                    rows[f"serial port {port}"] = f"{len(data)} bytes: {data[:64]!r}"
+            print_table(rows, image.name, {**vars(now), "serial_bytes": taken})
+        finally:
+            machine.close()
+        raise typer.Exit(int(bool(now.faults)))
 
 
-@firmware_app.command("build")
 def build_firmware(
     out: Annotated[Path, typer.Argument(help="The ELF file to write.")],
     vehicle: VehicleOption = "tiltrotor_provant",
@@ -120,7 +89,7 @@ def build_firmware(
 ) -> None:
     """Build the firmware of the tilt-rotor bench for a vehicle: equal sources give equal bytes.
 
-    Example: ironbird firmware build provant.elf
+    Example: ironbird board firmware build provant.elf
     """
     import hashlib
 
@@ -141,12 +110,12 @@ def build_firmware(
 
 def provant(
     vehicle: VehicleOption = "tiltrotor_provant",
-    mission: Annotated[str, typer.Option(help="spiral (Eq. 1 of the paper), or any other mission.")] = "spiral",
+    mission: MissionOption = "spiral",
     numbers: NumbersOption = "paper",
     clocks: Annotated[
         float, typer.Option(help="Clocks that an instruction takes on average.", min=0.25, max=16)
     ] = 1.25,
-    delay: Annotated[
+    late: Annotated[
         int, typer.Option(help="Samples of 2 ms by which the kernel's own commands are late, as the board's.", min=0)
     ] = 1,
     fault: FaultOption = None,
@@ -156,16 +125,16 @@ def provant(
     wall: Annotated[
         float, typer.Option(help="Also fly this many seconds in wall time over pseudo-terminals.", min=0, max=600)
     ] = 0.0,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("out/provant"),
+    out: OutPathOption = Path("out/provant"),
 ) -> None:
     """The whole tilt-rotor bench: board, links, base station; a page with figures 10 to 14 of the paper.
 
-    The board is emulated; a real one is flown by 'ironbird fly tiltrotor_provant --control firmware --option
-    sensor_port=/dev/ttyUSB0 --option reference_port=/dev/ttyUSB1'.
+    The board is emulated; a real one is flown by 'ironbird fly tiltrotor_provant --control firmware
+    --sensor-port /dev/ttyUSB0 --reference-port /dev/ttyUSB1'.
 
     Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
-    Example: ironbird provant --wall 20
+    Example: ironbird board provant --wall 20
     """
     from ironbird.provant.bench import run_bench, wall_periods
     from ironbird.provant.page import write_bench_page
@@ -174,11 +143,11 @@ def provant(
         options = {"numbers": numbers, "clocks_per_instruction": clocks}
         with ending_in_order():
             bench = run_bench(
-                vehicle, mission=mission, options=options, delay_samples=delay, until_s=until,
+                vehicle, mission=mission or "spiral", options=options, delay_samples=late, until_s=until,
                 faults=faults_of(fault, faults_file), seed=seed,
             )  # fmt: skip
             if wall:
-                bench.wall_periods_s = wall_periods(vehicle, mission=mission, seconds=wall, numbers=numbers)
+                bench.wall_periods_s = wall_periods(vehicle, mission=mission or "spiral", seconds=wall, numbers=numbers)
         code = write_and_print(bench.board, out / "board")
         write_bench_page(bench, out / "bench.html")
         page = {"page": str(out / "bench.html")}

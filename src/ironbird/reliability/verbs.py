@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import StoreOption
-from ironbird.cli.options import VehicleArgument, numbers_of
+from ironbird.cli.options import OutPathOption, SeedsOption, StoreOption, VehicleArgument, numbers_of
 from ironbird.cli.output import errors, print_table
 
 
@@ -22,7 +21,7 @@ def reliability(
     campaign: Annotated[str | None, typer.Option(help="Campaign whose verdicts say what a fault does.")] = None,
     store: StoreOption = None,
     draws: Annotated[int, typer.Option(help="Of the importance sampling.", min=100, max=10_000_000)] = 10_000,
-    flights: Annotated[int, typer.Option(help="Flights of a life.", min=1, max=100_000)] = 2000,
+    life: Annotated[int, typer.Option(help="Flights of a life.", min=1, max=100_000)] = 2000,
     cases: Annotated[
         Path | None,
         typer.Option(help="Write a case file that flies the worn vehicle at --ages, with and without faults."),
@@ -30,8 +29,8 @@ def reliability(
     ages: Annotated[str, typer.Option(metavar="H,H,…", help="Hours of --cases.")] = "0,100,300",
     cycles: Annotated[float, typer.Option(help="Charges of the battery in an hour of flight.", min=0, max=100)] = 4.0,
     wear: Annotated[Path | None, typer.Option(help="TOML file of what ages, on top of the shipped one.")] = None,
-    seeds: Annotated[int, typer.Option(help="Flights of each case.", min=1, max=10_000)] = 1,
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out/reliability"),
+    seeds: SeedsOption = 1,
+    out: OutPathOption = Path("out/reliability"),
 ) -> None:
     """Probability of loss in a flight with its contributors, FMEA and life; lives of parts are data."""
     from ironbird.files.whole import write_text
@@ -62,7 +61,7 @@ def reliability(
         hours = minutes / 60
         sampled = flight_loss(tree, age, hours, draws=draws)
         page = out / "reliability.html"
-        losses = life_losses(tree, hours, flights)
+        losses = life_losses(tree, hours, life)
         write_reliability_page(tree, sampled, losses, page, age_h=age, hours=hours)
     low, high = sampled.interval
     figures = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,15 @@ def clear_flight_folder(folder: Path) -> None:
 
 
 def write_flight_folder(
-    flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
+    flight: Flight,
+    folder: Path,
+    *,
+    ulog: bool = False,
+    csv: bool = False,
+    origin: Origin | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Write all files of a flight and return its summary. Each file appears whole or not at all."""
+    """Write all files of a flight and return its summary, with `more` rows. Each file appears whole or not at all."""
     planned = flight.order.has_plan_file
     optional = {
         "mission.plan": planned,
@@ -77,6 +84,9 @@ def write_flight_folder(
             flight.log.to_csv(folder / "flight.csv")
         write_flight_page(flight, folder / "flight.html", autopilot, origin)
         rows = _summary(flight, autopilot)
+        if more and any(name.startswith("caused") for name in more):  # what merely came next says less
+            rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
+        rows |= more or {}
         _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
         for name, written in optional.items():  # of an earlier flight in this folder
             if not written:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ironbird.rflysim.ports import LOOPBACK
+from ironbird.rig import option_texts as texts
 from ironbird.systems.commanded.front import FrontOptions
 
 
@@ -14,18 +15,21 @@ class RflySimOptions(FrontOptions):
     """What can be chosen for a vehicle behind RflySim's ports."""
 
     vehicle_id: Annotated[
-        int, Field(ge=1, le=9999, description="rflysim: number of the vehicle, from 1: its ports follow.")
+        int, Field(ge=1, le=9999, description="Number of the vehicle, from 1; its ports follow from it.")
     ] = 1
     mode: Annotated[
         Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"],
-        Field(description="rflysim: how it speaks to clients."),
+        Field(description="RflySim communication mode."),
     ] = "udp_full"
-    host: Annotated[str, Field(description="rflysim: where it listens; clients are looked for there too.")] = LOOPBACK
-    shift: Annotated[int, Field(description="rflysim: added to every port number.")] = 0
-    map_north_m: Annotated[float, Field(ge=-1e6, le=1e6, description="rflysim: where home is on the map.")] = 0.0
-    map_east_m: Annotated[float, Field(ge=-1e6, le=1e6, description="rflysim: where home is on the map.")] = 0.0
-    fault_map: Annotated[Literal["A", "B", "C"], Field(description="rflysim: map of fault ids.")] = "A"
-    init_params: Annotated[str, Field(description="rflysim: InitInParams: 1=PATH,2=PATH.")] = ""
-    dyn_params: Annotated[str, Field(description="rflysim: DynModiParams: 1=PATH,2=PATH.")] = ""
-    all_truth: Annotated[bool, Field(description="rflysim: send the truth in all five structs.")] = False
-    scene: Annotated[bool, Field(description="rflysim: feed RflySim3D on port 20010.")] = True
+    host: Annotated[
+        str,
+        Field(description=texts.HOST),
+    ] = LOOPBACK
+    shift: Annotated[int, Field(description="Added to every port number.")] = 0
+    map_north_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map, in m.")] = 0.0
+    map_east_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map, in m.")] = 0.0
+    fault_map: Annotated[Literal["A", "B", "C"], Field(description="Map of RFlySimSafe's fault ids.")] = "A"
+    init_params: Annotated[str, Field(description=texts.INIT_PARAMS)] = ""
+    dyn_params: Annotated[str, Field(description=texts.DYN_PARAMS)] = ""
+    all_truth: Annotated[bool, Field(description="Send the truth in all five structs.")] = False
+    scene: Annotated[bool, Field(description="Feed RflySim3D on UDP 20010.")] = True

@@ -13,14 +13,21 @@ import typer
 
 from ironbird.cli.exit_codes import code_of, code_of_all
 from ironbird.cli.options import (
+    ControlOption,
     FaultOption,
     FaultsFileOption,
     HomeOption,
+    HostOption,
+    OutPathOption,
     RequireOption,
     SeedOption,
     SetOption,
+    SpeedOption,
+    StartOption,
     TurbulenceOption,
+    UntilOption,
     WindOption,
+    YearOption,
     faults_of,
     home_of,
     order_from,
@@ -30,14 +37,17 @@ from ironbird.cli.options import (
     weather_of,
 )
 from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES
+from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
     from ironbird.rflysim.front import RflySimFront
     from ironbird.rig.system import ControlSystem
 
+LONGEST_S = 3600.0  # of a flight, without --until
+CONTROLS = ("reference", "truth", "px4")  # who can fly behind these ports
 Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
 
 
@@ -60,29 +70,21 @@ def rflysim(
         list[str] | None,
         typer.Option("--type", metavar="VEHICLE", help="Of the catalogue; may be repeated, the last is for the rest."),
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="How they speak to clients.")] = "udp_full",
+    mode: Annotated[Mode, typer.Option(help="RflySim communication mode.")] = "udp_full",
     start_index: Annotated[int, typer.Option(help="Number of the first vehicle (START_INDEX).", min=1, max=9999)] = 1,
     interval: Annotated[float, typer.Option(help="Metres between vehicles of the grid.", min=0.0, max=1e4)] = 2.0,
-    start: Annotated[
-        str | None, typer.Option(metavar="NORTH,EAST[,YAW]", help="Of the first vehicle on the map, m and degrees.")
-    ] = None,
+    start: StartOption = None,
     home: HomeOption = None,
-    control: Annotated[
-        Literal["reference", "truth", "px4"],
-        typer.Option(
-            help="Who flies: the reference autopilot with sensors and estimator, the same on the true state, or PX4 "
-            "(IRONBIRD_PX4) as with CopterSim."
-        ),
-    ] = "reference",
-    host: Annotated[str, typer.Option(help="Where to listen. Other computers can reach it if it is not loopback.")] = (
-        LOOPBACK
-    ),
+    year: YearOption = None,
+    control: ControlOption = "reference",
+    host: HostOption = LOOPBACK,
     shift: Annotated[int, typer.Option(help="Added to every port number.", min=-19000, max=25000)] = 0,
     fault_map: Annotated[Literal["A", "B", "C"], typer.Option(help="Map of RFlySimSafe's fault ids.")] = "A",
     init_params: Annotated[
-        str, typer.Option(metavar="NUMBER=PATH,…", help="What InitInParams change, for example 1=body.mass.")
+        str,
+        typer.Option(metavar="NUMBER=PATH,…", help=texts.INIT_PARAMS),
     ] = "",
-    dyn_params: Annotated[str, typer.Option(metavar="NUMBER=PATH,…", help="The same for DynModiParams.")] = "",
+    dyn_params: Annotated[str, typer.Option(metavar="NUMBER=PATH,…", help=texts.DYN_PARAMS)] = "",
     all_truth: Annotated[bool, typer.Option("--all-truth", help="Send the truth in all five structs.")] = False,
     scene: Annotated[bool, typer.Option(help="Feed RflySim3D on UDP 20010.")] = True,
     wind: WindOption = None,
@@ -92,12 +94,13 @@ def rflysim(
     require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
-    speed: Annotated[str, typer.Option(metavar="max|FACTOR", help="Times real time; max is as fast as it goes.")] = "1",
-    until: Annotated[float, typer.Option(help="A flight ends after so many seconds at the latest.", min=1)] = 3600.0,
-    flights: Annotated[int, typer.Option(help="End after so many flights of each vehicle; 0 is never.", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the results, one for each vehicle and flight.")] = Path(
-        "out/rflysim"
-    ),
+    speed: SpeedOption = None,
+    until: UntilOption = None,
+    flights: Annotated[
+        int,
+        typer.Option(help=texts.FLIGHTS, min=0),
+    ] = 0,
+    out: OutPathOption = Path("out/rflysim"),
 ) -> None:
     """Serve RflySim's network interface: programs written for CopterSim fly the vehicles, unchanged.
 
@@ -105,14 +108,15 @@ def rflysim(
     20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ctrl-C
     ends the session, which is judged on what was flown until then.
 
-    Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
+    Example: ironbird connect rflysim --vehicles 3 --type quad_f450 --mode udp_simple
     """
     with errors():
-        factor = pace_of(speed)
+        factor = pace_of(speed or "1")
+        if control not in CONTROLS:
+            raise UnknownNameError("control system", str(control), CONTROLS, "connect rflysim")
         types = type_ or ["quad_f450"]
         from_north, from_east, yaw = start_of(start)
         weather, settings = weather_of(wind, turbulence), settings_of(set_)
-        given_home = home_of(home)
         served = []
         for number in range(vehicles):
             vehicle = types[min(number, len(types) - 1)]
@@ -125,8 +129,8 @@ def rflysim(
                 settings=settings,
                 faults=faults_of(fault, faults_file),
                 requirements=require or [],
-                until_s=until,
-                place=given_home,
+                until_s=until or LONGEST_S,
+                place=home_of(home, year, vehicle),
             )
             options = {
                 "vehicle_id": start_index + number, "mode": mode, "host": host, "shift": shift, "map_north_m": north,
@@ -200,7 +204,11 @@ def serve_one(one: Served) -> int:
         folder = one.folder / str(number)
         front, system = _seated(one.control, options, folder)
         facing = start_settings(order, yaw_deg=yaw_deg)
-        flight = fly(replace(order, settings={**facing, **order.settings}), control=system, speed=one.speed)
+        flight = fly(
+            replace(order, settings={**facing, **order.settings}),
+            control=system,
+            speed=None if one.speed == math.inf else one.speed,
+        )
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)
         code = code_of(flight)

@@ -241,6 +241,9 @@ class Task:
     navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of Ironbird's navigator with so many places
 
 
+Budget = tuple[str, dict[str, str], dict[str, Any]]  # title, rows, and the same as plain data
+
+
 class Kind(ABC):
     """A kind of control system: how it is named, what can be chosen, and how one of it comes into a vehicle."""
 
@@ -254,6 +257,8 @@ class Kind(ABC):
     adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name
     obeys: bool = False  # whether its orders are taken at once by a commander inside it, not over MAVLink
     longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
+    shows: bool = False  # whether it shows a line of figures about once a second while it flies
+    lands: bool = False  # whether its missions end with a landing: `fly` says how they ended
 
     def options_for(self, given: Mapping[str, Any]) -> type[Options]:
         """What can be chosen if these values are given; more than `options` where one choice brings others."""
@@ -294,6 +299,10 @@ class Kind(ABC):
     def repeats(self, options: Options, script: str) -> bool:
         """Whether an order with these options and this script gives the same bytes again."""
         return False
+
+    def budget(self, vehicle: str, options: Options, *, has_mission: bool) -> Sequence[Budget]:
+        """What its links will have to carry with a vehicle, as tables that are printed before the flight."""
+        return ()
 
     @abstractmethod
     def seat(self, task: Task) -> Seat:

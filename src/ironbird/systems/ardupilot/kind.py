@@ -35,6 +35,7 @@ from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.protocols.parm_file import Param, write_parm
 from ironbird.protocols.plan_file import Plan
+from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import Options, Seat, Task
 from ironbird.systems.ardupilot.link import ArduPilot
@@ -56,10 +57,7 @@ class ArduPilotOptions(AutopilotOptions):
 
     chips: Annotated[
         str,
-        Field(
-            description="A board (pilotpi) whose chips ArduPilot's own drivers read; the program is its build for it "
-            "(IRONBIRD_ARDUPILOT_PILOTPI). Empty: ArduPilot's simulator link."
-        ),
+        Field(description=texts.CHIPS),
     ] = ""
     bus_trace: BusTrace = ""
 

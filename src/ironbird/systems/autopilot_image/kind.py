@@ -30,6 +30,7 @@ from ironbird.faults.spec import Injection
 from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Source, Wire
+from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
@@ -45,9 +46,10 @@ class AutopilotImageOptions(Options):
     """Which image on which board, and what its time is like."""
 
     image: Annotated[
-        str, Field(description=f"ELF or HEX file of the autopilot; by default that which {VARIABLE} names.")
+        str,
+        Field(description=texts.IMAGE),
     ] = ""
-    board: Annotated[str, Field(description="Board by name, or a TOML file.")] = "revo_mini"
+    board: Annotated[str, Field(description=texts.BOARD)] = "revo_mini"
     clocks_per_instruction: Annotated[float, Field(ge=0.25, le=16, description="Of the core, on average.")] = 1.25
     params: Annotated[
         ParamsText,

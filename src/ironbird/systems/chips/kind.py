@@ -14,6 +14,7 @@ from ironbird.boards.wire_faults import BrokenWires, with_wires
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.protocols.orders import is_orders
+from ironbird.rig import option_texts as texts
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.reference_autopilot import ReferenceAutopilot
 from ironbird.rig.rig import Rig
@@ -27,10 +28,10 @@ EXCHANGE_TICKS = 4  # of 1 ms: how often chips are fed, drivers ask and the auto
 class ChipsOptions(Options):
     """Which board carries the sensors."""
 
-    board: Annotated[str, Field(description="A board by name, or a TOML file of your own.")] = "pilotpi"
+    board: Annotated[str, Field(description=texts.BOARD)] = "pilotpi"
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="The autopilot flies the mission, or obeys orders in flight (the live rig)."),
+        Field(description=texts.PILOT),
     ] = "ours"
 
 

@@ -33,7 +33,7 @@ PLACES = ("waypoint", "takeoff", "loiter", "return")  # kinds of items that are 
 class AvoidOptions(FrontOptions):
     """How it flies."""
 
-    avoid_mps: Annotated[float, Field(gt=0, le=50, description="avoid: its speed where the way is free.")] = 3.0
+    avoid_mps: Annotated[float, Field(gt=0, le=50, description="Speed in m/s where the way is free.")] = 3.0
 
 
 class AvoidFront(ProgramFront):

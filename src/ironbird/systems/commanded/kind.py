@@ -160,6 +160,10 @@ class CommandedKind(Kind):
         """Under a recorded stream, or without external commands."""
         return bool(script) or needs_no_client(getattr(options, "front", ""))
 
+    def pace(self, options: Options) -> float | None:
+        """Real time if people or programs outside command; a stick file is played in real time too."""
+        return None if needs_no_client(getattr(options, "front", "")) else 1.0
+
     def links(self, options: Options) -> Sequence[str]:
         """What partners send and receive over MAVLink."""
         return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()

@@ -37,6 +37,7 @@ from ironbird.errors import LinkError
 from ironbird.files.xml_tree import read_xml
 from ironbird.host.process import AutopilotProcess, passed_on
 from ironbird.model.diagram import block_of
+from ironbird.rig import option_texts as texts
 from ironbird.rig.reference_autopilot import CARRIED
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
@@ -60,7 +61,10 @@ PLATFORMS = {
 class FmuOptions(Options):
     """Which FMU, how often, how patient."""
 
-    folder: Annotated[str | None, Field(description=f"Folder of the FMU; by default from {VARIABLE}.")] = None
+    folder: Annotated[
+        str | None,
+        Field(description=texts.FOLDER),
+    ] = None
     file: Annotated[str, Field(description="Its name; not needed if the folder holds one only.")] = ""
     step_ticks: Annotated[int, Field(description="Milliseconds between two exchanges.", ge=1, le=1000)] = 4
     patience_s: Annotated[float, Field(description="Longest wait for one answer, in seconds.", gt=0, le=600)] = 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,13 +15,14 @@ from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT, free_udp_port
 from ironbird.host.realtime import WallClock
 from ironbird.protocols.orders import is_orders
+from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.rig import Rig
-from ironbird.rig.system import AutopilotEvent, Kind, Options, Seat, Task
+from ironbird.rig.system import AutopilotEvent, Budget, Kind, Options, Seat, Task
 from ironbird.systems.hardware.bridge import Bridge
 from ironbird.systems.hardware.link import CONTROL_HZ, MOST_SENSOR_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
 from ironbird.transport.cable import Cable, DatagramCable, Load, SerialCable, ports
-from ironbird.vehicles.load import Vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 SHOW_S = 1.0  # between two lines of figures
 
@@ -30,11 +31,12 @@ class HardwareOptions(Options):
     """Which cable, what goes over it, and how much is asked of this computer."""
 
     port: Annotated[str | None, Field(description="Serial port of the board, for example /dev/ttyACM0.")] = None
-    baud: Annotated[int, Field(description="Of the serial port; USB ignores it.", ge=1200, le=12_000_000)] = 921_600
-    udp: Annotated[int | None, Field(description="Or a UDP port to which the board sends.", ge=1, le=65535)] = None
-    host: Annotated[str, Field(description="Address of this computer that the board sends to, with a UDP port.")] = (
-        "127.0.0.1"
-    )
+    baud: Annotated[int, Field(description=texts.BAUD, ge=1200, le=12_000_000)] = 921_600
+    udp: Annotated[int | None, Field(description=texts.UDP, ge=1, le=65535)] = None
+    host: Annotated[
+        str,
+        Field(description=texts.HOST),
+    ] = "127.0.0.1"
     sensor_hz: Annotated[
         float,
         Field(
@@ -56,9 +58,12 @@ class HardwareOptions(Options):
     core: Annotated[int | None, Field(description="Keep the loop on this core of the processor.", ge=0, le=4095)] = None
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="The built-in ground station flies the mission, or obeys orders in flight (the live rig)."),
+        Field(description=texts.PILOT),
     ] = "ours"
-    ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
+    ground_station: Annotated[
+        bool,
+        Field(description=texts.GROUND_STATION),
+    ] = True
 
 
 def cable_of(options: HardwareOptions) -> Cable:
@@ -83,6 +88,7 @@ class HardwareKind(Kind):
     summary = "Hardware in the loop: a flight controller on a cable flies a vehicle in real time."
     options = HardwareOptions
     longest_s = 60.0
+    shows = True
 
     def __init__(
         self,
@@ -109,6 +115,30 @@ class HardwareKind(Kind):
     def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
         """What will go over the cable, each way; `told` is whether it gets a mission by MAVLink."""
         return self._link(options).loads(vehicle, shared=options.ground_station or told)
+
+    def budget(self, vehicle: str, options: Options, *, has_mission: bool) -> Sequence[Budget]:
+        """Bytes a second each way, message by message, and what the cable has room for."""
+        assert isinstance(options, HardwareOptions)
+        cable = cable_of(options)
+        fitted = self.fitted(load_vehicle(vehicle, control=self.vehicle_control), options)
+        rows: dict[str, str] = {}
+        figures: dict[str, Any] = {}
+        for load in self.loads(fitted, options, told=has_mission):
+            for name, (rate, size) in load.parts.items():
+                rows[f"{load.direction}: {name}"] = f"{rate:g} a second of {size} bytes: {rate * size:.0f} bytes/s"
+            room = ""
+            if load.room_per_s is not None:
+                share = 100 * load.bytes_per_s / load.room_per_s
+                room = f" of {load.room_per_s:.0f}, {share:.0f} %{'' if load.fits else ': TOO MUCH'}"
+            rows[load.direction] = f"{load.bytes_per_s:.0f} bytes/s{room}"
+            figures[load.direction] = {
+                "bytes_per_s": load.bytes_per_s,
+                "room_bytes_per_s": load.room_per_s,
+                "fits": load.fits,
+                "messages": {name: {"per_s": rate, "bytes": size} for name, (rate, size) in load.parts.items()},
+            }
+        title = f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else "")
+        return [(title, rows, {"baud": cable.baud, "directions": figures})]
 
     def links(self, options: Options) -> Sequence[str]:
         """The cable both ways, and what ground stations send and receive over it."""

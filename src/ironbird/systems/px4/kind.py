@@ -42,6 +42,7 @@ from ironbird.ground.client.attended import Attended
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT
+from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import Options, Seat, Task
 from ironbird.systems.px4.hand_flown import HandPilot, stick_params
@@ -60,10 +61,7 @@ class Px4Options(AutopilotOptions):
 
     chips: Annotated[
         str,
-        Field(
-            description="A board (pilotpi) whose chips PX4's own drivers read; the program is PX4's build for it "
-            "(IRONBIRD_PX4_PILOTPI). Empty: PX4's simulator link."
-        ),
+        Field(description=texts.CHIPS),
     ] = ""
     bus_trace: BusTrace = ""
     quiet: Annotated[

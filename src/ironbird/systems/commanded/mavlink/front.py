@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 from ironbird.errors import LinkError
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.dialect import Message
+from ironbird.rig import option_texts as texts
 from ironbird.rig.commander.commander import Commander
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.systems.commanded.front import FrontOptions
@@ -52,16 +53,14 @@ class MavlinkOptions(FrontOptions):
     links: Annotated[
         str,
         Field(
-            description="mavlink: where it is reached, with commas: udp:HOST:PORT[:OWN], udpin:HOST:PORT, "
+            description="Connections, with commas: udp:HOST:PORT[:OWN], udpin:HOST:PORT, "
             "tcp:HOST:PORT, serial:DEVICE[:BAUD]; empty: UDP to 14550 and 14540, TCP 5760, all on 127.0.0.1."
         ),
     ] = ""
-    instance: Annotated[int, Field(ge=0, le=99, description="mavlink: counts its usual ports and system id up.")] = 0
-    lockstep: Annotated[bool, Field(description="mavlink: the simulation waits for the times that a client says.")] = (
-        False
-    )
-    wait_s: Annotated[float, Field(gt=0, le=3600, description="mavlink: patience in lockstep, wall time.")] = 60.0
-    param_file: Annotated[str, Field(description="mavlink: file that keeps parameters which were changed.")] = ""
+    instance: Annotated[int, Field(ge=0, le=99, description=texts.INSTANCE)] = 0
+    lockstep: Annotated[bool, Field(description="The simulation waits for the time stamps of a client.")] = False
+    wait_s: Annotated[float, Field(gt=0, le=3600, description=texts.WAIT)] = 60.0
+    param_file: Annotated[str, Field(description="File that keeps parameters which were changed.")] = ""
 
 
 class MavlinkFront:

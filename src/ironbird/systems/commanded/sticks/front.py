@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ironbird.errors import LinkError
+from ironbird.rig import option_texts as texts
 from ironbird.rig.commander.commander import Commander
 from ironbird.systems.commanded.front import FrontOptions
 from ironbird.systems.commanded.sticks.gamepad import Gamepad, pads
@@ -41,11 +42,9 @@ def open_source(what: str = "auto", layout: str = "") -> Source:
 class SticksOptions(FrontOptions):
     """Who holds the sticks."""
 
-    sticks: Annotated[str, Field(description="sticks: auto, a gamepad's device, keyboard, or a stick file (.csv).")] = (
-        "auto"
-    )
-    stick_layout: Annotated[str, Field(description="sticks: a TOML file that says which axis does what.")] = ""
-    stick_mode: Annotated[str, Field(description="sticks: the mode in which the flight begins.")] = "position"
+    sticks: Annotated[str, Field(description=texts.STICKS)] = "auto"
+    stick_layout: Annotated[str, Field(description="TOML file: which axis and button does what.")] = ""
+    stick_mode: Annotated[str, Field(description="Flight mode to ask for at the start.")] = "position"
 
 
 class SticksFront:

@@ -1,20 +1,31 @@
-"""The verbs `step`, `margins` and `autotune`: how well a vehicle's gains are chosen, and better ones."""
+"""Commands of control design: trim, modes, steps, margins and gains of a vehicle."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import SeedOption, SetOption, VehicleArgument, numbers_of, settings_of
+from ironbird.cli.options import (
+    AXIS_HELP,
+    ControlOption,
+    OutOption,
+    SeedOption,
+    SetOption,
+    VehicleArgument,
+    numbers_of,
+    settings_of,
+)
 from ironbird.cli.output import JsonOption, errors, print_table, progress_bar
 from ironbird.errors import IronbirdError, shortened
 
 if TYPE_CHECKING:
+    from ironbird.analysis.level import Mode
     from ironbird.model.signal import Number
 
 MOST_SETS = 256  # that fly side by side
@@ -25,7 +36,53 @@ SweepOption = Annotated[
         help="Several values of a parameter, or PATH=1,2,5 as a list; may be repeated: all combinations fly.",
     ),
 ]
-PageOption = Annotated[Path | None, typer.Option(help="Folder for the page; out/tuning/VEHICLE by default.")]
+AirspeedOption = Annotated[
+    float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
+]
+
+
+def trim(vehicle: VehicleArgument, airspeed: AirspeedOption = None, set_: SetOption = None) -> None:
+    """Find steady level motion: attitude, actuator commands, thrusts."""
+    from ironbird.analysis.level import level_trim
+
+    with errors():
+        found = level_trim(vehicle, airspeed, settings=settings_of(set_))
+    print_table(found.rows(), f"{found.vehicle.spec.title}: trim", found.figures())
+
+
+def modes(
+    vehicle: VehicleArgument, airspeed: AirspeedOption = None, set_: SetOption = None, as_json: JsonOption = False
+) -> None:
+    """Linear modes of the bare vehicle at its trim: name, eigenvalue, frequency, damping, states that take part.
+
+    On wings: short period, phugoid, Dutch roll, roll subsidence, spiral. Equal lags of parts (four motors) share a row.
+    """
+    from ironbird.analysis.level import level_trim, modes_at
+
+    with errors():
+        found = modes_at(level_trim(vehicle, airspeed, settings=settings_of(set_)))
+    if as_json:
+        rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    print_table(mode_rows(found), f"{vehicle}: modes")
+
+
+def mode_rows(modes: Sequence[Mode]) -> dict[str, str]:
+    """Modes for people, slowest first; equal ones of one name (the motors') together."""
+    from ironbird.analysis.mode_names import STATES
+
+    groups: dict[tuple[str, str], list[Mode]] = {}
+    for mode in modes:
+        groups.setdefault((mode.name, mode.sentence()), []).append(mode)
+    rows: dict[str, str] = {}
+    for (name, sentence), same in groups.items():
+        title = f"{name} ({len(same)} times)" if len(same) > 1 else name
+        while title in rows:
+            title += " "
+        states = dict.fromkeys(STATES.get(state, state) for mode in same for state in mode.states)
+        rows[title] = f"{sentence}\n{', '.join(states)}"
+    return rows
 
 
 def step(
@@ -37,15 +94,15 @@ def step(
             "of a wing: bank, pitch, height, airspeed."
         ),
     ] = None,
-    size: Annotated[float | None, typer.Option(help="In degrees, degrees/s, m/s or m; a usual one by default.")] = None,
+    size: Annotated[
+        float | None, typer.Option(help="Size of the step in degrees, degrees/s, m/s or m; a usual one by default.")
+    ] = None,
     lasts: Annotated[float | None, typer.Option(help="Seconds after the step.", min=0.1, max=120)] = None,
     set_: SetOption = None,
     sweep: SweepOption = None,
-    control: Annotated[
-        str, typer.Option(help="truth: the controller sees the true state; reference: sensors and estimator too.")
-    ] = "truth",
+    control: ControlOption = "truth",
     seed: SeedOption = 0,
-    out: PageOption = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Step response of a hovering vehicle or a wing: rise time, overshoot, settling, saturation; a page with curves.
@@ -62,7 +119,14 @@ def step(
         sets = {name: {**fixed, **values} for name, values in sets_of(sweep).items()}
         with progress_bar(f"steps of {vehicle}") as update:
             answers = answers_to(
-                vehicle, found, size, list(sets.values()), control=control, seed=seed, lasts_s=lasts, progress=update
+                vehicle,
+                found,
+                size,
+                list(sets.values()),
+                control=control or "truth",
+                seed=seed,
+                lasts_s=lasts,
+                progress=update,
             )
         named = dict(zip(sets, answers, strict=True))
         page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{found.name}.html"
@@ -82,20 +146,16 @@ def step(
 
 def margins(
     vehicle: VehicleArgument,
-    axis: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="roll, pitch, yaw, lift; of a wing aileron, elevator, rudder, throttle; may be repeated. All."
-        ),
-    ] = None,
+    axis: Annotated[list[str] | None, typer.Option(help=AXIS_HELP)] = None,
     set_: SetOption = None,
-    out: PageOption = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Gain, phase and delay margins of a hovering vehicle's or wing's loops, cut at the actuators; Bode, Nichols plots.
 
     A wing is looked at straight and level at cruise speed. From exact derivatives of the vehicle's and the
-    controller's equations, with sampling and hold. Exit code 1 if the closed loop is not stable.
+    controller's equations, with sampling and hold. Without --axis all loops are shown; it may be
+    repeated. Exit code 1 if the closed loop is not stable.
     """
     from ironbird.report.tuning_page import MARGINS, margin_words, write_margins_page
     from ironbird.tuning.loops import steady_loop

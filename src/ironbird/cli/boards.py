@@ -1,39 +1,37 @@
-"""Verbs about chips: the list, one chip's registers, recorded bus traffic, programs of others on a board."""
+"""Commands about boards and chips: lists, a chip's registers, recorded bus traffic, programs that run on a board."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.completion import chip_names
+from ironbird.cli.options import BoardOption, FaultOption, SeedOption, UntilOption, VehicleOption
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
 
-chips_app = typer.Typer(invoke_without_command=True)
 MOST_BYTES = 64_000_000  # of a trace
 
 
-@chips_app.callback()
-def chips(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List the chips that are modelled to their registers and pins, and the boards; `show` has one chip's registers."""
+def list_boards(as_json: JsonOption = False) -> None:
+    """List the boards, and the chips that are modelled to their registers and pins; 'board chip NAME' shows one."""
     from ironbird.boards.board import board_ids, load_board
     from ironbird.boards.chips.catalog import CHIPS
     from ironbird.boards.chips.page import facts
 
-    if context.invoked_subcommand:
-        return
+    with errors():
+        chips, boards = dict(CHIPS.loadable()), {name: load_board(name).about for name in board_ids()}
     if as_json:
-        typer.echo(json.dumps({name: facts(kind) for name, kind in CHIPS.loadable()}, indent=2))
+        print_json({"boards": boards, "chips": {name: facts(kind) for name, kind in chips.items()}})
         return
-    kinds = dict(CHIPS.loadable())
-    print_table({name: f"{k.part}: {k.summary} ({', '.join(k.buses)})" for name, k in kinds.items()}, "Chips")
-    print_table({name: load_board(name).about for name in board_ids()}, "Boards")
+    print_columns(("board", "what it is"), list(boards.items()), "Boards")
+    rows = [(name, kind.part, kind.summary, ", ".join(kind.buses)) for name, kind in chips.items()]
+    print_columns(("chip", "part", "what it is", "buses"), rows, "Chips")
 
 
-@chips_app.command("show")
 def show_chip(
-    chip: Annotated[str, typer.Argument(help="The chip's name, as 'ironbird chips' lists it.")],
+    chip: Annotated[str, typer.Argument(help="The chip's name ('ironbird board list').", autocompletion=chip_names)],
     as_json: JsonOption = False,
 ) -> None:
     """Show a chip: what it is, and its registers as a driver sees them."""
@@ -44,7 +42,7 @@ def show_chip(
         kind = chip_class(chip)
     if as_json:
         table = [dict(zip(HEAD, row, strict=True)) for row in rows(kind)]
-        typer.echo(json.dumps({"facts": facts(kind), "registers": table}, indent=2))
+        print_json({"facts": facts(kind), "registers": table})
         return
     print_table(facts(kind), kind.part)
     typer.echo((kind.__doc__ or "").strip().splitlines()[0])
@@ -52,7 +50,6 @@ def show_chip(
         typer.echo(f"{address:>5}  {name:<20} reset {reset}  writable {mask:<24} {access:<12} {doc}")
 
 
-@chips_app.command("trace")
 def trace(
     file: Annotated[Path, typer.Argument(help="Recorded bus traffic, one transaction a line.")],
     chip: Annotated[str, typer.Option(help="The chip whose registers name the bytes.")] = "",
@@ -87,21 +84,18 @@ def trace(
         typer.echo(f"levels: {vcd}")
 
 
-@chips_app.command("serve", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def serve_board(
+def run_program(
     context: typer.Context,
-    board: Annotated[str, typer.Option(help="The board: a name, or a TOML file of your own.")] = "pilotpi",
-    vehicle: Annotated[str, typer.Option(help="The vehicle whose sensors feed the chips.")] = "quad_f450",
-    fault: Annotated[
-        list[str] | None, typer.Option(help="A fault of a wire or chip, as in docs/guide/chips.md; may be repeated.")
-    ] = None,
+    board: BoardOption = "pilotpi",
+    vehicle: VehicleOption = "quad_f450",
+    fault: FaultOption = None,
     trace: Annotated[Path | None, typer.Option(help="Write every request to this file.")] = None,
     transport: Annotated[
         Literal["memory", "socket"],
         typer.Option(help="memory: chips in C inside the program; socket: the Python models, here."),
     ] = "memory",
-    seed: Annotated[int, typer.Option(help="Of noise on sensors and wires.", min=0)] = 0,
-    until: Annotated[float | None, typer.Option(help="End the program after so many seconds.", min=0.0)] = None,
+    seed: SeedOption = 0,
+    until: UntilOption = None,
 ) -> None:
     """Run a Linux program on the chips of a board: /dev/spidevX.Y, /dev/i2c-N and serial lines are the board's."""
     from ironbird.boards.board import load_board
@@ -110,7 +104,7 @@ def serve_board(
     from ironbird.flight.prepare import inject
 
     if not context.args:
-        typer.echo("give the command after --, for example: ironbird chips serve -- i2cdetect -y 1", err=True)
+        typer.echo("give the command after --, for example: ironbird board run -- i2cdetect -y 1", err=True)
         raise typer.Exit(2)
     with errors():
         faults = [parse_fault(text) for text in fault or ()]
@@ -131,3 +125,6 @@ def serve_board(
     for witness in made.witnesses:
         typer.echo(f"witness: {witness}", err=True)
     raise typer.Exit(made.code)
+
+
+run_program.context_settings = {"allow_extra_args": True, "ignore_unknown_options": True}  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The verbs `identify`, `excite` and `measure`: models from records and benches."""
+"""Commands that make models from records and benches: identify, excite, noise, response, motor, pendulum."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import SetOption, numbers_of, settings_of
+from ironbird.cli.options import (
+    AXIS_HELP,
+    MASS_HELP,
+    BandOption,
+    OtherVehicleOption,
+    OutPathOption,
+    SalvageOption,
+    SetOption,
+    TestsOption,
+    VehicleOption,
+    WindowOption,
+    numbers_of,
+    settings_of,
+)
 from ironbird.cli.output import errors, print_sentence, print_table
-
-measure_app = typer.Typer(no_args_is_help=True, help="Figures from benches: sensors at rest, motor stands, pendulums.")
-
-
-@measure_app.callback()
-def _group() -> None:
-    """Figures from benches: sensors at rest, motor stands, pendulums."""
 
 
 def identify(
     record: Annotated[Path, typer.Argument(help="A flight with its commands: .ulg, .BIN, .parquet or .csv.")],
-    vehicle: Annotated[str, typer.Option(help="The model to begin with: a catalogue name or a TOML file.")],
+    vehicle: VehicleOption,
     free: Annotated[str, typer.Option(help="What to identify, for example mass,inertia,motor_time.")],
-    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] and [drive] tables.")] = None,
-    window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
+    tests: TestsOption = None,
+    window: WindowOption = None,
     method: Annotated[str, typer.Option(help="output-error, or equation-error (slow logs, trim).")] = "output-error",
     piece: Annotated[float, typer.Option(help="Length of a piece of multiple shooting, in s.", min=0.05, max=60)] = 0.5,
     continuous: Annotated[
@@ -32,8 +38,8 @@ def identify(
     smooth: Annotated[float, typer.Option(help="Moving mean of equation error, in s.", min=0, max=10)] = 0.1,
     signals: Annotated[str | None, typer.Option(help="Signals to fit, with commas; else all but forces.")] = None,
     set_: SetOption = None,
-    salvage: Annotated[bool, typer.Option("--salvage", help="Accept a record that is cut off.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for the vehicle file and the page.")] = Path("out/identified"),
+    salvage: SalvageOption = False,
+    out: OutPathOption = Path("out/identified"),
 ) -> None:
     """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives."""
     from ironbird.credibility.plan import Plan, load_plan
@@ -80,13 +86,11 @@ def identify(
 
 def excite(
     kind: Annotated[str, typer.Argument(help="sweep, doublet, 3211 or multisine.")],
-    axis: Annotated[str, typer.Option(help="roll, pitch, throttle or yaw.")] = "pitch",
+    axis: Annotated[str, typer.Option(help=AXIS_HELP)] = "pitch",
     amplitude: Annotated[float, typer.Option(help="Share of a full stick.")] = 0.3,
     duration: Annotated[float, typer.Option(help="Seconds, without the quiet before and after.")] = 60.0,
-    band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
-    out: Annotated[Path, typer.Option(help="Stick file (.csv) or mission (.toml) to write.")] = Path(
-        "out/excitation.csv"
-    ),
+    band: BandOption = "0.5,30",
+    out: OutPathOption = Path("out/excitation.csv"),
 ) -> None:
     """Write an excitation for the reference autopilot, PX4 and ArduPilot: a stick file, or a mission of legs."""
     from ironbird.files.whole import write_text
@@ -128,13 +132,12 @@ def excite(
     typer.echo(f"fly it: ironbird serve quad_f450 --front sticks --help; ironbird sticks --help ({out})")
 
 
-@measure_app.command("rest")
-def rest(
+def noise(
     record: Annotated[Path, typer.Argument(help="A record of a vehicle at rest.")],
-    window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
-    vehicle: Annotated[str | None, typer.Option(help="Write this noise on top of a vehicle, as a file.")] = None,
-    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] tables.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the vehicle file.")] = Path("out/identified"),
+    window: WindowOption = None,
+    vehicle: OtherVehicleOption = None,
+    tests: TestsOption = None,
+    out: OutPathOption = Path("out/identified"),
 ) -> None:
     """Noise of gyroscopes and accelerometers from a record at rest: Allan deviation."""
     from ironbird.credibility.plan import Plan, load_plan
@@ -159,16 +162,15 @@ def rest(
             typer.echo(f"vehicle: {vehicle_with_noise(found, table, vehicle, out / f'{stem}_noise.toml')}")
 
 
-@measure_app.command("response")
 def response(
     record: Annotated[Path, typer.Argument(help="A record with a sweep.")],
     input_: Annotated[str, typer.Option("--input", help="Signal that was swept.")],
     output: Annotated[str, typer.Option(help="Signal that answers.")],
-    band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
+    band: BandOption = "0.5,30",
     poles: Annotated[int, typer.Option(help="Of the transfer function.", min=1, max=8)] = 2,
     zeros: Annotated[int, typer.Option(help="Of the transfer function.", min=0, max=8)] = 0,
     delay: Annotated[bool, typer.Option(help="With an unknown delay.")] = True,
-    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] tables.")] = None,
+    tests: TestsOption = None,
 ) -> None:
     """Frequency response of a sweep with its coherence, and the transfer function that fits it."""
     from ironbird.credibility.plan import Plan, load_plan
@@ -194,7 +196,6 @@ def response(
         print_table(rows, "(b0 + b1 s + …) / (a0 + a1 s + … + s^n) exp(-delay s)", figures)
 
 
-@measure_app.command("motor")
 def motor(
     table: Annotated[
         Path, typer.Argument(help="CSV of a static test: throttle, speed_radps or rpm, thrust_N, torque_Nm.")
@@ -209,10 +210,9 @@ def motor(
         print_table({f.name: str(f) for f in found}, table.name, {f.name: vars(f) for f in found})
 
 
-@measure_app.command("pendulum")
 def pendulum(
     record: Annotated[Path, typer.Argument(help="CSV with time_s and angle_rad of the swing.")],
-    mass: Annotated[str, typer.Option(metavar="KG[,SIGMA]", help="Of the vehicle.")],
+    mass: Annotated[str, typer.Option(metavar="KG[,SIGMA]", help=MASS_HELP)],
     spacing: Annotated[str, typer.Option(metavar="M[,SIGMA]", help="Between the strings.")],
     length: Annotated[str, typer.Option(metavar="M[,SIGMA]", help="Of the strings.")],
 ) -> None:

@@ -1,0 +1,200 @@
+"""Commands by which Ironbird shows something about itself: speed, determinism, estimators, what is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ironbird.cli.exit_codes import WRONG, code_of, code_of_all
+from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOption, WorkersOption
+from ironbird.cli.output import (
+    JsonOption,
+    errors,
+    print_json,
+    print_report,
+    print_sentence,
+    print_table,
+    results_folder,
+)
+
+QuickOption = Annotated[bool, typer.Option("--quick", help="Short runs: they try the tool, their figures mean little.")]
+
+
+def doctor(
+    as_json: JsonOption = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
+) -> None:
+    """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
+    from ironbird.autopilots.doctor import examine
+
+    with errors():
+        findings = examine()
+    if as_json:
+        print_json([finding.data() for finding in findings])
+    else:
+        print_table({finding.name: finding.sentence() for finding in findings}, "Doctor")
+    if strict and not all(finding.good for finding in findings):
+        raise typer.Exit(1)
+
+
+def kernel(quick: QuickOption = False, out: OutOption = None, as_json: JsonOption = False) -> None:
+    """Measure the time of a simulation step against JSBSim's F450, in the same run (a minute)."""
+    from ironbird.proofs import speed
+
+    with errors():
+        result = speed.measure(quick=quick, progress=_say)
+        rows = {}
+        one, many = result["single_lane"], result["lanes"]
+        rows["one vehicle"] = (
+            f"{one['us_per_ms']} µs for a millisecond of flight, {one['ratio_to_jsbsim']} times JSBSim"
+        )
+        rows[f"{many['lanes']} lanes"] = f"{many['us_per_ms']} µs each, {many['ratio_to_jsbsim']} times JSBSim"
+        rows["JSBSim F450"] = f"{result['jsbsim']['us_per_ms']} µs"
+        for key, name in (("single_lane", "reference autopilot, one"), ("lanes", f"the same, {many['lanes']} lanes")):
+            full = result["reference_autopilot"][key]
+            rows[name] = f"{full['us_per_ms']} µs each, {full['ratio_to_jsbsim']} times JSBSim"
+        _print(result, rows, "Speed", out, as_json)
+
+
+def campaign(
+    flights: Annotated[int, typer.Argument(help="Number of flights.", min=1)] = 10_000,
+    workers: WorkersOption = None,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a campaign of whole flights: flights a second, memory, share of the time outside the kernel."""
+    from ironbird.proofs import campaign_speed
+
+    with errors():
+        result = campaign_speed.measure(flights=flights, workers=workers)
+        rows = {key.replace("_", " "): str(value) for key, value in result.items()}
+        _print(result, rows, "Speed of a campaign", out, as_json)
+
+
+def counts(out: OutOption = None, as_json: JsonOption = False) -> None:
+    """Count processor instructions for a millisecond of flight, by part of the model (needs valgrind)."""
+    from ironbird.proofs import counts as counting
+
+    with errors():
+        result = counting.measure()
+        _print(result, counting.rows(result), "Instructions for a millisecond of flight and vehicle", out, as_json)
+
+
+def start(quick: QuickOption = False, out: OutOption = None, as_json: JsonOption = False) -> None:
+    """Measure commands from start to end, with cold and warm caches."""
+    from ironbird.proofs import start_speed
+
+    with errors():
+        result = start_speed.measure(rounds=1 if quick else start_speed.ROUNDS, progress=_say)
+        _print(result, start_speed.rows(result), "Commands, median (lowest to highest)", out, as_json)
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _print(result: dict[str, Any], rows: dict[str, str], title: str, out: Path | None, as_json: bool) -> None:
+    from ironbird.proofs import speed
+
+    if out:
+        out.write_text(speed.as_json(result) + "\n")
+    if as_json:
+        typer.echo(speed.as_json(result))
+    else:
+        print_table(rows, title)
+
+
+def determinism(
+    vehicle: Annotated[str, typer.Argument(help="A vehicle of the catalogue.")] = "quad_f450",
+    until: UntilOption = 60.0,
+    control: ControlOption = None,
+    runs: Annotated[
+        int, typer.Option(help="How often an autopilot flies; every second time beside busy cores.", min=2)
+    ] = 4,
+) -> None:
+    """Fly one flight with other lanes, threads, pauses, processes and compilers, and compare the hashes of its log."""
+    from ironbird.proofs.determinism import all_equal, verify, verify_outside
+
+    results = []
+    with errors():
+        for result in (
+            verify_outside(control, vehicle, until or 60.0, runs) if control else verify(vehicle, until_s=until or 60.0)
+        ):
+            results.append(result)
+            said = f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}"
+            print_sentence(said, result.way, vars(result))
+    if not all_equal(results):
+        typer.secho("NOT deterministic: hashes differ", fg="red", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"deterministic: {sum(not r.skipped for r in results)} ways, equal hashes")
+
+
+def estimators(
+    lanes: Annotated[int, typer.Option(help="Flights, each with its own seed.", min=1, max=4096)] = 64,
+) -> None:
+    """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
+    from ironbird.proofs.estimators import attitude_error_table
+
+    with errors():
+        rows = attitude_error_table(lanes=lanes)
+    print_table(
+        {f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error", {"rows": [vars(r) for r in rows]}
+    )
+
+
+def fleet(
+    vehicle: Annotated[list[str] | None, typer.Argument(help="Vehicles of the catalogue; all by default.")] = None,
+    seeds: SeedsOption = 20,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+) -> None:
+    """Fly every vehicle's own mission in wind, or current, with many seeds: outcome, tracking error, speed.
+
+    Ends with exit code 1 if any flight did not complete its mission.
+    """
+    from ironbird.campaign import fleet as flights
+
+    with errors():
+        rows = flights.fly_fleet(vehicle or [], seeds, lambda text: typer.echo(text, err=True))
+        if out:
+            out.write_text(flights.page(rows), encoding="utf-8")
+    if as_json:
+        print_json([flights.as_data(row) for row in rows])
+    else:
+        print_table({row.vehicle: row.sentence() for row in rows}, f"Fleet, {seeds} seeds each")
+    if not all(row.good for row in rows):
+        raise typer.Exit(1)
+
+
+def compare_autopilots(
+    case: Annotated[str, typer.Argument(help="A case file with one case, or FILE:CASE.")],
+    system: Annotated[
+        list[str] | None,
+        typer.Option(help="A control system; may be repeated. By default reference, px4 and ardupilot."),
+    ] = None,
+    px4: Annotated[str | None, typer.Option(help="PX4's build folder.")] = None,
+    ardupilot: Annotated[str | None, typer.Option(help="ArduPilot's folder.")] = None,
+    out: OutOption = None,
+) -> None:
+    """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
+    from ironbird.campaign.compare import compare, first_flight
+    from ironbird.report.compare_page import write_compare_page
+    from ironbird.report.folder import write_flight_folder
+
+    with errors(), results_folder(out, "autopilots") as out:
+        folders = {"px4": px4, "ardupilot": ardupilot}
+        systems: dict[str, dict[str, Any]] = {}
+        for name in system or ("reference", "px4", "ardupilot"):
+            folder = folders.get(name)
+            systems[name] = {"folder": folder} if folder else {}
+        flown = compare(first_flight(case), systems, out)
+        for one in flown:
+            if one.flight is not None:
+                write_flight_folder(one.flight, out / one.name)
+        write_compare_page(flown, out / "comparison.html")
+    figures = {one.name: one.flight.figures() if one.flight is not None else None for one in flown}
+    print_table({one.name: one.sentence() for one in flown}, case, figures)
+    print_report(out / "comparison.html")
+    raise typer.Exit(code_of_all([code_of(one.flight) if one.flight is not None else WRONG for one in flown]))

@@ -1,0 +1,131 @@
+"""Commands about evidence packs: pack a campaign, verify a pack, fly it again from its own files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.campaign import RequirementsOption, flight_bar, store_with
+from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
+from ironbird.cli.output import errors, print_sentence, print_table
+
+PackArgument = Annotated[Path, typer.Argument(help="An evidence.zip, or the folder into which it was unpacked.")]
+SignerOption = Annotated[
+    Path | None, typer.Option(metavar="KEY.pub", help="Refuse the pack unless the owner of this SSH key signed it.")
+]
+
+
+def pack(
+    name: NameArgument,
+    requirements: RequirementsOption = None,
+    fmea: Annotated[Path | None, typer.Option(help="CSV with id, text, tags: failure modes of an FMEA.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the pack with this private SSH key, by ssh-keygen.")
+    ] = None,
+    store: StoreOption = None,
+    out: OutOption = None,
+) -> None:
+    """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file.
+
+    The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'.
+    """
+    from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.flight.judge import VERDICTS
+    from ironbird.report.evidence import write_evidence
+
+    with errors():
+        database = store_with(store, name)
+        campaign = database.campaign(name)
+        cases, results = list(database.cases(campaign)), database.results(campaign)
+        tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
+        path = out or database.folder / name / "evidence.zip"
+        if missing := len(cases) - len(results):
+            said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
+            typer.secho(f"warning: {said}", fg="red", err=True)
+        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
+        for title, table in zip(("requirements", "failure modes"), tables, strict=True):
+            if table:
+                met = sum(row.status == "pass" for row in table)
+                others: dict[str, list[str]] = {}
+                for row in table:
+                    if row.status != "pass":
+                        others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
+                rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
+                typer.echo(f"{title}: {met} of {len(table)} met{rest}")
+        verdicts = Counter(result.verdict for result in results)
+    text = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict]) or "none"
+    figures = {"verdicts": dict(verdicts), "files": len(sums), "signed": sign is not None, "path": str(path)}
+    print_sentence(
+        f"flights: {text}\n{len(sums)} files{', signed' if sign else ''}: {path}", f"Evidence of {name}", figures
+    )
+
+
+def verify(pack: PackArgument, signer: SignerOption = None) -> None:
+    """Check an evidence pack without flying: every file against its hash, the list of hashes against the signature.
+
+    Exit code 2 if a file was changed, is missing, or the signature does not fit.
+    """
+    from ironbird.campaign.pack import open_pack
+
+    with errors(), open_pack(pack, signer) as content:
+        verdicts = Counter(result.verdict for result in content.results)
+        rows = {
+            "files": "all as they were packed",
+            "signature": f"by the owner of {signer}" if content.signed else "not checked: name a key by --signer",
+            "flights": f"{len(content.cases)}, of which {len(content.results)} have a result",
+            "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "none",
+            "flown by": f"Ironbird {content.versions.get('ironbird', '?')}",
+        }
+        figures = {"flights": len(content.cases), "verdicts": dict(verdicts), "signed": content.signed}
+        print_table(rows, f"Evidence {pack.name}", figures)
+
+
+def repeat_pack(
+    pack: PackArgument,
+    signer: SignerOption = None,
+    sample: SampleOption = None,
+    workers: WorkersOption = None,
+    out: OutOption = None,
+) -> None:
+    """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
+
+    The same if flights of the pack have no result. Every file is compared with its hash, and the list of hashes
+    against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
+    (option time); others of them are left out.
+    """
+    from ironbird.campaign.identity import ironbird_version
+    from ironbird.campaign.pack import repeat
+
+    with errors(), flight_bar(pack.name) as update:
+        found = repeat(
+            pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
+        )
+    for text in found.differing:
+        typer.secho(f"NOT equal: {text}", fg="red")
+    rows = {
+        "files": "all as they were" + (f", signed by {signer}" if found.signed else "; the signature was not checked"),
+        "flown again": str(found.flown),
+        "equal, bit for bit": str(found.same),
+    }
+    if found.outside:
+        rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
+    if found.left_out:
+        rows["left out of the sample"] = str(found.left_out)
+    if found.unjudged:
+        rows["without a result"] = f"{found.unjudged}: the campaign was not flown to its end"
+    if found.other_programs:
+        rows["programs"] = f"not those of the pack: {', '.join(found.other_programs)}"
+    if found.version != ironbird_version() or found.other_code:
+        same = " with other code" if found.version == ironbird_version() else ""
+        rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
+    figures = {
+        "flown": found.flown, "same": found.same, "differing": found.differing, "outside": found.outside,
+        "left_out": found.left_out, "unjudged": found.unjudged, "signed": found.signed,
+    }  # fmt: skip
+    print_table(rows, f"Repeated from {pack.name}", figures)
+    if not found.flown:
+        typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
+    raise typer.Exit(0 if found.flown and not found.differing and not found.unjudged else 1)
