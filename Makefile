@@ -153,7 +153,7 @@ docs: setup
 	$(BIN)/python tools/write_lookup_pages.py
 	$(BIN)/python tools/write_fault_page.py
 	$(BIN)/python tools/write_vehicle_pages.py
-	$(BIN)/ironbird fleet --markdown docs/fleet.md
+	$(BIN)/ironbird bench fleet --out docs/fleet.md
 	$(BIN)/python tools/write_case_files.py
 	$(BIN)/python tools/write_rflysimsafe_page.py
 	$(BIN)/python tools/write_sources_page.py

@@ -4,16 +4,17 @@
     python bench/hil.py --ways direct,router --rounds 3 [--control] [--seeds 8]
     python bench/hil.py --delays 2,4 [--seeds 8]
 
-Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
+Three processes: `ironbird fly --control hardware` (the bench), `ironbird connect autopilot --serial` (the board: the
+reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
 and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with the sensors of Ironbird's catalogue and
 one with those of its table 1. About two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
 
 `--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
-turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS) with real-time
-priority, as all others in the loop have it. With other ways than direct only sensors of the catalogue fly. The
-document's third arrangement, software in the loop, is the flight over a link without any delay or loss. With `--rounds`
-all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the round before;
+turn and waits for each (`single`, what the document calls TS), or `ironbird connect route` (`router`, its TCAS) with
+real-time priority, as all others in the loop have it. With other ways than direct only sensors of the catalogue fly.
+The document's third arrangement, software in the loop, is the flight over a link without any delay or loss. With
+`--rounds` all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the round before;
 hover errors are compared within each round, as ratios to the direct way, and given as their geometric mean with the
 interval in which it lies at 95 % (Student's t of the logarithms). `--control` flies the direct way once more in each
 round: the spread of a thing against itself.

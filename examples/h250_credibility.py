@@ -1,7 +1,7 @@
 """Is the model of the H250 like the vehicle? A real flight drives it: hover, the loss of a rotor, the steady spin.
 
 The record is part of a public flight (tests/data/h250). The model is compared twice: with its authors' yaw numbers, and
-as the catalogue has it, with the rotors' drag that `ironbird identify` finds in another flight of the same vehicle
+as the catalogue has it, with the rotors' drag that `ironbird model identify` finds in another flight of this vehicle
 (exp_unknown_multi_1.ulg).
 """
 

@@ -50,7 +50,7 @@ def _entry(name: str, thing: Any) -> list[str]:
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         kind = "dictionary of" if isinstance(thing, dict) else type(thing).__name__
         first = next(iter(thing.values())) if isinstance(thing, dict) else thing
-        return [f"### `ib.{name}`", "", f"A {kind} {type(first).__name__} by id; listed by `ironbird faults`."]
+        return [f"### `ib.{name}`", "", f"A {kind} {type(first).__name__} by id; listed by `ironbird fault list`."]
     lines = [f"### `ib.{name}`", "", f"`{module}`", ""]
     text = inspect.cleandoc(thing.__doc__ or "")
     if inspect.isfunction(thing):

@@ -153,7 +153,7 @@ def page() -> str:
         "",
         "Written by `make docs` from the catalogue.",
         f"There are {len(FAULTS)} faults. Each changes tunable parameters of the model; the parts do not know them.",
-        "`ironbird faults motor` finds some by what people call them, `ironbird faults show ID` draws one on a bench.",
+        "`ironbird fault find motor` finds some by usual words, `ironbird fault show ID` draws one on a bench.",
         "[Faults of your own](../guide/own-faults.md) are files.",
         "The witness is the signal that must differ from a twin without the fault; if it does not, the run proves",
         "nothing. A change of meaning makes a new version (`@2`). Sources are in [references.bib](../references.bib).",

@@ -48,9 +48,9 @@ file; a finding is where to look, not yet a defect of the autopilot on a real on
 
 ```sh
 ironbird campaign run findings                     # all of them; each fails as its case says
-ironbird sitl px4 --time virtual --twin --fault …  # one of them, with what the fault caused
-ironbird campaign evidence findings                # all files, versions and hashes in one zip
-ironbird campaign repeat evidence.zip              # the same programs give the same bytes
+ironbird fly quad_f450 --control px4 --time virtual --twin --fault …  # one of them, with what the fault caused
+ironbird evidence pack findings                # all files, versions and hashes in one zip
+ironbird evidence repeat evidence.zip              # the same programs give the same bytes
 ```
 """
 

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ironbird.cli.exit_codes import ENDING_CODES, EXIT_CODES, INTERRUPTED, NOBODY_READS
-from ironbird.cli.main import NO_FIGURES
+from ironbird.cli.exit_codes import EXIT_CODES, INTERRUPTED, NOBODY_READS
+from ironbird.cli.tree import NO_FIGURES
 from ironbird.conditions import formula
 from ironbird.conditions.names import RUN_UNITS
 from ironbird.flight.derived import DERIVED
@@ -29,7 +29,7 @@ HEAD = "Written by `make docs` with `tools/write_lookup_pages.py`; "
 
 def requirements_page() -> str:
     """Grammar, ready requirements, names."""
-    lines = ["# Requirements", "", HEAD + "`ironbird requirements [--grammar]` says the same.", ""]
+    lines = ["# Requirements", "", HEAD + "`ironbird requirement list` and `requirement grammar` say the same.", ""]
     lines += ["## Ready requirements", "", "For `use = …` of a case and for `--require NAME`.", ""]
     lines += ["| name | severity | what it asks | formula | parameters |", "| --- | --- | --- | --- | --- |"]
     for name, template in TEMPLATES.items():
@@ -38,7 +38,7 @@ def requirements_page() -> str:
             for key, p in template.parameters.items()
         )
         lines.append(f"| `{name}` | {template.severity} | {template.doc} | `{template.text}` | {known or '-'} |")
-    lines += ["", "## Names", "", "Every signal of the vehicle by its path (`ironbird signals VEHICLE`), and:", ""]
+    lines += ["", "## Names", "", "Every signal of the vehicle by its path (`ironbird vehicle signals`), and:", ""]
     lines += ["| name | unit | is |", "| --- | --- | --- |"]
     lines += [f"| `{name}` | {d.unit} | `{d.text}` |" for name, d in DERIVED.items()]
     lines += [f"| `{name}` | of the signal | `{path}` |" for name, path in ALIASES.items()]
@@ -53,7 +53,7 @@ def requirements_page() -> str:
 
 def missions_page() -> str:
     """Format and built-in missions."""
-    lines = ["# Missions", "", HEAD + "`ironbird missions` lists the built-in ones.", ""]
+    lines = ["# Missions", "", HEAD + "`ironbird mission list` lists the built-in ones.", ""]
     lines += [
         "A mission is a TOML file: `schema = 1`, the keys of the first table, and `[[item]]` tables in order.",
         "",
@@ -148,6 +148,7 @@ def _slug(heading: str) -> str:
 
 def exit_codes_page() -> str:
     """One table for all verbs."""
+    without = [f"`{path.replace('.', ' ')}`" for path in sorted(NO_FIGURES)]
     meaning = {
         "pass": "the requirements hold",
         "fail": "a requirement is broken, or the vehicle crashed",
@@ -163,10 +164,9 @@ def exit_codes_page() -> str:
         "| --- | --- |",
     ]
     lines += [f"| {code} | `{verdict}`: {meaning[verdict]} |" for verdict, code in EXIT_CODES.items()]
-    lines += [f"| {code} | `{ending}`, of `ironbird sitl` only |" for ending, code in ENDING_CODES.items() if code]
     lines += [
         f"| {INTERRUPTED} | interrupted by Ctrl-C, SIGTERM or SIGHUP; results so far are written |",
-        f"| {NOBODY_READS} | the reader of standard output is gone (`ironbird faults | head -1`) |",
+        f"| {NOBODY_READS} | the reader of standard output is gone (`ironbird fault list | head -1`) |",
         "",
         "Verbs that fly several times end with 0 if each flight came out as it should, else with 1: for a campaign",
         "that is what `expect` of a case says. `campaign diff` ends with 1 if a verdict changed or a flight is gone,",
@@ -184,8 +184,8 @@ def exit_codes_page() -> str:
         "ironbird fly quad_f450 --mission hover --json > flight.json",
         "```",
         "",
-        "Verbs that list things (`vehicles`, `signals`, `params`, `faults`, `campaign list`) print the list itself.",
-        f"Without figures, and without the option: {', '.join(f'`{verb}`' for verb in sorted(NO_FIGURES))}.",
+        "Commands that list things (`vehicle list`, `fault list`, `campaign list`) print the list itself.",
+        f"Without figures, and without the option: {', '.join(without)}.",
         "",
     ]
     return "\n".join(lines)

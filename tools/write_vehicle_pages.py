@@ -127,7 +127,7 @@ def head(name: str) -> list[str]:
         ("control", " or ".join(template.controls) + ", the first by default"),
         ("mission", f"`{spec.mission}`"),
         ("integration", integration(name)),
-        ("try it", f"`ironbird fly {name} --wind 5,270`, `ironbird trim {name}`, `ironbird modes {name}`"),
+        ("try it", f"`ironbird fly {name} --wind 5`, `ironbird vehicle trim {name}`, `ironbird vehicle modes {name}`"),
     ]
     lines += table(("", ""), rows)
     if (FOLDER / NOTES / f"{name}.md").is_file():
@@ -336,7 +336,7 @@ def _curve(
 def measured_part(name: str, folder: Path) -> str:
     """Trim, modes, the block diagram and the mission; writes the pictures."""
     vehicle = loaded(name)
-    lines = [MEASURED, "", "Steady level motion with the controller cut off; `ironbird trim`.", ""]
+    lines = [MEASURED, "", "Steady level motion with the controller cut off; `ironbird vehicle trim`.", ""]
     try:
         trimmed = level_trim(vehicle)
     except IronbirdError as error:
@@ -344,7 +344,7 @@ def measured_part(name: str, folder: Path) -> str:
     else:
         lines += table(("", ""), list(trimmed.rows().items()))
         found = modes_at(trimmed)
-        lines += ["## Modes", "", "Of the bare vehicle at this trim, slowest first; `ironbird modes`.", ""]
+        lines += ["## Modes", "", "Of the bare vehicle at this trim, slowest first; `ironbird vehicle modes`.", ""]
         rows = [
             (str(number), mode.sentence(), ", ".join(f"`{state}`" for state in mode.states))
             for number, mode in enumerate(found[:MOST_MODES], start=1)
@@ -358,7 +358,7 @@ def measured_part(name: str, folder: Path) -> str:
     if picture.stat().st_size < LARGEST_PICTURE:
         return "\n".join([*lines, f"![Blocks and connections]({picture.name})", ""])
     picture.unlink()
-    return "\n".join([*lines, f"Too large for this page: `ironbird show {name}`.", ""])
+    return "\n".join([*lines, f"Too large for this page: `ironbird vehicle show {name}`.", ""])
 
 
 def mission(name: str, folder: Path) -> list[str]:

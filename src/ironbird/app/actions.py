@@ -1,4 +1,4 @@
-"""What can be asked of a rig by name, with plain data: by the page, by `ironbird app-do`, by any program.
+"""What can be asked of a rig by name, with plain data: by the page, by `ironbird app do`, by any program.
 
 Names and values come from outside: whatever is wrong with them is a sentence in the answer, never an error in the
 server. Vehicles are those of the catalogue, by their names: no path of a file comes in by this way.

@@ -79,9 +79,9 @@ class Rig:
         """Begin a flight; with `go` the vehicle arms and flies its mission, else it waits for commands.
 
         `control` is `reference` (the vehicle's own autopilot), `truth` (the same on the true state) or any other name
-        of `ironbird systems`. With `mavlink` ground stations reach it too, at the usual ports or at the links that it
-        names (as `serve --option links=…`); PX4 and ArduPilot then keep the wall's time and do not repeat. More is as
-        `make_order` takes it.
+        of `ironbird system list`. With `mavlink` ground stations reach it too, at the usual ports or at the links that
+        it names (as `fly --control mavlink --links …`); PX4 and ArduPilot then keep wall time and do not repeat. More
+        is as `make_order` takes it.
         """
         if control not in system_names():
             raise UnknownNameError("control system", control, system_names())

@@ -38,7 +38,7 @@ BusTrace = Annotated[  # an option of autopilots on chips
     Field(
         pattern=r"^(\d{1,6}(\.\d{1,3})?:\d{1,6}(\.\d{1,3})?)?$",
         description="FROM:TO in seconds: all traffic on the board's buses in this time goes to trace.txt in the "
-        "flight's folder (`ironbird chips trace` decodes it). Empty: none.",
+        "flight's folder (`ironbird board trace` decodes it). Empty: none.",
     ),
 ]
 

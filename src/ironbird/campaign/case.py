@@ -352,7 +352,7 @@ class PlaceTable(_Table):
 
 
 class FaultTable(_Table):
-    """A fault of the catalogue (`ironbird faults`): which part, how much, when, in what shape."""
+    """A fault of the catalogue (`ironbird fault list`): which part, how much, when, in what shape."""
 
     id: Annotated[Word, Field(description="for example rotor.speed_loss@1")]
     instance: (

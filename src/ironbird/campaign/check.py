@@ -211,7 +211,8 @@ def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem
                 message = (
                     f"level {wanted['level']} of {module} is demanded, vehicle '{vehicle}' has {has.level} ({has.why})"
                 )
-                cure = f"compare it first: ironbird credibility LOG --drive --vehicle {vehicle} --evidence {module}"
+                command = f"ironbird model credibility LOG --drive --vehicle {vehicle} --evidence {module}"
+                cure = f"compare it first: {command}"
                 found.append(case.problem(("validation",), message, cure))
     return found
 
@@ -454,7 +455,7 @@ def _option_problems(case: Planned) -> list[Problem]:
                     read_options(kind, {**deciding, key: value})
                 except IronbirdError as error:
                     message, _, cure = " ".join(str(error).split()).partition("; ")
-                    found.append(case.problem(("options", key), message, cure or "see 'ironbird systems'"))
+                    found.append(case.problem(("options", key), message, cure or "see 'ironbird system list'"))
             elif not control or not is_outside(control):
                 who = f"control '{control}'" if control else "the vehicle's own control"
                 message = f"{who} takes no options"
@@ -576,7 +577,7 @@ def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | 
     signal = known.p.signals.get(path)
     if signal is None:
         unknown = UnknownNameError("parameter", path, known.p.signals, f"vehicle '{known.name}'")
-        return str(unknown).partition(";")[0], near_words(unknown, "see 'ironbird show' for the vehicle's parts")
+        return str(unknown).partition(";")[0], near_words(unknown, "see 'ironbird vehicle params'")
     if index and not (index.endswith("]") and index[:-1] in map(str, range(signal.size))):
         return f"{path} has {signal.size} entries", f"write {path}[0] to {path}[{signal.size - 1}]"
     for value in _options(text):
@@ -624,7 +625,7 @@ def _one_fault(
         try:
             fault = find_fault(id, table.get("definition", ""))
         except UnknownNameError as error:
-            yield _unknown(case, (*path, "id"), error, "see 'ironbird faults', or name its file in faults_files")
+            yield _unknown(case, (*path, "id"), error, "see 'ironbird fault list', or name its file in faults_files")
             return
         except FaultError as error:
             yield case.problem((*path, "definition"), str(error).partition("\n")[0], "correct the definition")
@@ -653,7 +654,7 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
     try:
         order = read_fault(table)
     except FaultError as error:
-        return case.problem(path, str(error), "see 'ironbird faults'")
+        return case.problem(path, str(error), "see 'ironbird fault list'")
     if order.taps:
         try:
             known = Outline(tapped(known.diagram, order.taps), known.step_s)

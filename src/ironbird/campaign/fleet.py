@@ -143,7 +143,7 @@ def page(rows: Sequence[FleetRow]) -> str:
     lines = [
         "# The fleet",
         "",
-        "Written by `make docs` with `ironbird fleet`. Every vehicle flies its own mission with its usual control and",
+        "Written by `make docs` with `ironbird bench fleet`. Every vehicle flies its mission, its usual control and",
         f"{seeds} seeds side by side, in wind of {WIND.describe()}; vehicles on and in the water",
         f"also meet a current of {CURRENT['current.speed']} m/s to the east. Tracking error: distance to the point",
         f"where the navigator wants the vehicle, from {STATISTICS_AFTER_S:g} s on, over all flights. For wings and",

@@ -377,8 +377,8 @@ def recorded_commands(text: str) -> Order:
     order = load_order(text) if text.endswith(".toml") else parse_order(text, "commands")
     if order.control != "commanded" or not order.script:
         raise OrderError(
-            "it holds no recorded commands: give the order.toml of a flight of 'ironbird serve', or of another under "
-            "control 'commanded'"
+            "it holds no recorded commands: give the order.toml of a flight of 'ironbird fly --control mavlink', or of "
+            "another under control 'commanded'"
         )
     return order
 

@@ -1,4 +1,4 @@
-"""The verb `ironbird credibility`: is a simulation, or a model, like the real vehicle?"""
+"""The verb `ironbird model credibility`: is a simulation, or a model, like the real vehicle?"""
 
 from __future__ import annotations
 

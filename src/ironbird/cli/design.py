@@ -109,7 +109,7 @@ def step(
 
     With --sweep many sets of gains fly side by side. Exit code 1 if one of them does not fly.
 
-    Example: ironbird step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
+    Example: ironbird vehicle step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
     """
     from ironbird.report.tuning_page import write_step_page
     from ironbird.tuning.steps import answers_to, step_of, usual_step
@@ -202,9 +202,9 @@ def autotune(
     """Gains of attitude, velocity and position control for bandwidths, with margins, from the linear model at hover.
 
     Loops for which no bandwidth is given keep their gains; tuning goes from the inside out. Prints the gains as
-    parameters for --set and as lines of a vehicle file. Look at them with 'ironbird step'.
+    parameters for --set and as lines of a vehicle file. Look at them with 'ironbird vehicle step'.
 
-    Example: ironbird autotune quad_f450 --bandwidth 10 --velocity-bandwidth 2.5 --position-bandwidth 1
+    Example: ironbird vehicle autotune quad_f450 --bandwidth 10 --velocity-bandwidth 2.5 --position-bandwidth 1
     """
     from ironbird.report.tuning_page import MARGINS, margin_words
     from ironbird.tuning.autotune import tune
@@ -244,9 +244,8 @@ def autotune(
     print_table(rows, f"{vehicle}: gains")
     texts = {path: json.dumps(v[0] if len(v) == 1 else v, separators=(",", ":")) for path, v in found.params.items()}
     first = "roll" if found.axes else "speed_north" if velocity_bandwidth else "north"
-    typer.echo(
-        "try:    " + " ".join([f"ironbird step {vehicle} {first}", *(f"--set {p}={t}" for p, t in texts.items())])
-    )
+    gains = (f"--set {path}={text}" for path, text in texts.items())
+    typer.echo("try:    " + " ".join([f"ironbird vehicle step {vehicle} {first}", *gains]))
     typer.echo("file:   [control] " + ", ".join(f"{path.partition('.')[2]} = {t}" for path, t in texts.items()))
 
 

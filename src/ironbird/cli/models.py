@@ -116,7 +116,8 @@ def excite(
                 f"mission: {out} ({len(mission.item)} items)", "Excitation", {**figures, "items": len(mission.item)}
             )
             typer.echo(
-                f"fly it: ironbird fly quad_f450 --mission {out}; ironbird sitl px4 --mission {out} --time virtual"
+                f"fly it: ironbird fly quad_f450 --mission {out}; ironbird fly quad_f450 --control px4 --time virtual "
+                f"--mission {out}"
             )
             return
         found = excitation(kind, amplitude=amplitude, duration_s=duration, band_radps=(low, high))
@@ -129,7 +130,7 @@ def excite(
         "ended_s": float(found.time_s[-1]), "rows": len(found.time_s), "advice": list(found.advice),
     }  # fmt: skip
     print_sentence(f"sticks: {out} ({found.time_s[-1]:.0f} s)", "Excitation", figures)
-    typer.echo(f"fly it: ironbird serve quad_f450 --front sticks --help; ironbird sticks --help ({out})")
+    typer.echo(f"fly it: ironbird fly quad_f450 --control sticks --sticks {out} --speed max")
 
 
 def noise(

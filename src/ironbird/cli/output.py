@@ -120,7 +120,7 @@ def _show_warning(
 
 
 class Output(io.TextIOWrapper):
-    """Standard output that ends the command without a word when its reader is gone (`ironbird faults | head -1`)."""
+    """Standard output that ends the command silently when its reader is gone (`ironbird fault list | head -1`)."""
 
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> Output:

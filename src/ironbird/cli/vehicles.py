@@ -114,7 +114,7 @@ def show(
     svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; out/VEHICLE.svg by default.")] = None,
     source: Annotated[Path | None, typer.Option(help="Also write the generated C source here.")] = None,
 ) -> None:
-    """Print a vehicle's diagram as a tree and draw it as an SVG picture; 'ironbird params' has the values."""
+    """Print a vehicle's diagram as a tree and draw it as an SVG picture; 'ironbird vehicle params' has the values."""
     from ironbird.report.diagram_svg import diagram_tree, write_diagram_svg
     from ironbird.vehicles.load import load_vehicle
 
@@ -203,7 +203,7 @@ def params(
 ) -> None:
     """List the parameters of a vehicle with their values, for --set, cases and searches.
 
-    A * marks those that may change in flight (ironbird tune).
+    A * marks those that may change in flight (ironbird vehicle set).
     """
     with errors():
         flat = _laid_out(vehicle, control)

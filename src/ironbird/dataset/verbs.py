@@ -1,4 +1,4 @@
-"""The verb `ironbird dataset`: labelled time series of faulted flights."""
+"""The verb `ironbird campaign dataset`: labelled time series of faulted flights."""
 
 from __future__ import annotations
 

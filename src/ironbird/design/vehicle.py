@@ -149,7 +149,7 @@ def _px4(evaluation: Evaluation) -> str:
         ("BAT1_CAPACITY", 1e3 * craft.battery.capacity_Ah, 9),
     ]
     lines = [f"1\t1\t{name}\t{value if kind == 9 else int(value):g}\t{kind}" for name, value, kind in rows]
-    return "# made by ironbird design\n" + "\n".join(lines) + "\n"
+    return "# made by ironbird vehicle design\n" + "\n".join(lines) + "\n"
 
 
 def _ardupilot(evaluation: Evaluation) -> str:
@@ -163,7 +163,7 @@ def _ardupilot(evaluation: Evaluation) -> str:
         "MOT_BAT_VOLT_MIN": round(3.3 * cells, 2),
         "BATT_CAPACITY": round(1e3 * craft.battery.capacity_Ah),
     }
-    return "# made by ironbird design\n" + "".join(f"{name},{value:g}\n" for name, value in rows.items())
+    return "# made by ironbird vehicle design\n" + "".join(f"{name},{value:g}\n" for name, value in rows.items())
 
 
 def _thrust_share(evaluation: Evaluation) -> float:

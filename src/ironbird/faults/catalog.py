@@ -36,7 +36,7 @@ FAMILIES = (
     sensor, rotor, surface, steering, wheel, battery, load, link, environment, water, firmware, wire, route, sight,
 )  # fmt: skip
 FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}  # Ironbird's own
-USERS = Registry[Any]("faults", {}, object, what="file of faults", listed_by="ironbird faults", error=FaultError)
+USERS = Registry[Any]("faults", {}, object, what="file of faults", listed_by="ironbird fault list", error=FaultError)
 
 
 class Catalogue(Mapping[str, Fault]):
@@ -149,7 +149,7 @@ def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
     name, _, rest = text.partition(":")
     name = name.strip()
     if name not in known:
-        raise UnknownNameError("fault", name, known, listed_by="ironbird faults")
+        raise UnknownNameError("fault", name, known, listed_by="ironbird fault list")
     table: dict[str, Any] = {"id": name}
     rest, when, predicate = rest.partition("when=")
     for part in filter(None, (p.strip() for p in rest.split(","))):
@@ -210,7 +210,7 @@ def find_fault(name: str, definition: str = "", known: Mapping[str, Fault] = KNO
     """A fault by its definition if it has one, else by its name."""
     if not definition:
         if name not in known:
-            raise UnknownNameError("fault", name, known, listed_by="ironbird faults")
+            raise UnknownNameError("fault", name, known, listed_by="ironbird fault list")
         return known[name]
     defined = _of_definition(definition)
     if name in FAULTS and name not in defined:  # a case that varies the fault has it beside the user's own

@@ -42,7 +42,7 @@ PATTERNS = {
     ID: ("an id with a version", "write it as mine.buzz@1"),
     PATH: (
         "the path of a parameter or signal",
-        "write it as rotor/{instance}/motor.health; see 'ironbird show VEHICLE'",
+        "write it as rotor/{instance}/motor.health; see 'ironbird vehicle show VEHICLE'",
     ),
 }
 OWN = ("scale", "offset", "replace")  # effects on a parameter
@@ -105,7 +105,7 @@ class ChangeTable(_Table):
         if self.signal and "*" in self.signal:
             raise _wrong("a change is of one signal", "write {instance} for the part, or a change for each", "signal")
         if self.unit is not None and self.unit not in UNITS:
-            raise _wrong(f"'{self.unit}' is no SI unit of a part", "write it as 'ironbird show VEHICLE' does", "unit")
+            raise _wrong(f"'{self.unit}' is no SI unit of a part", "write it as 'ironbird vehicle show' does", "unit")
         return self
 
     @property

@@ -19,7 +19,7 @@ NEEDS: dict[Needs, str] = {
     "part": "a vehicle with this part",
     "firmware": "firmware on an emulated microcontroller: control 'firmware'",
     "chips": "sensors that are chips on buses: control 'chips', or px4 with a board",
-    "link": "packets: a control system with links such as px4 or commanded under MAVLink, or 'ironbird route'",
+    "link": "packets: a control system with links such as px4 or commanded under MAVLink, or 'ironbird connect route'",
     "world": "a world and a sensor that sees it: --world and --sight",
 }
 

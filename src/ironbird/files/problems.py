@@ -231,9 +231,9 @@ KINDS = {  # keys at the top of a file of Ironbird: what it is then, and which c
     "suite": ("a suite of cases", "'ironbird case check' and 'ironbird campaign run' take it"),
     "order": ("the order of a flight", "'ironbird repeat' takes it"),
     "item": ("a mission file", "'ironbird fly VEHICLE --mission FILE' takes it"),
-    "template": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
-    "base": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
-    "terrain": ("a world file", "'ironbird worlds' takes it"),
+    "template": ("a vehicle file", "'ironbird fly' and 'ironbird vehicle show' take it"),
+    "base": ("a vehicle file", "'ironbird fly' and 'ironbird vehicle show' take it"),
+    "terrain": ("a world file", "'ironbird world show' takes it"),
 }
 
 

@@ -42,7 +42,7 @@ class Trust:
         if str(cable) not in self.cables:
             raise LinkError(
                 f"port '{cable}' is named by a file alone, and files of others may name any: if you trust it, fly with "
-                f"'ironbird hil --port {cable}' (or --udp), or ib.fly(order, trust=ib.Trust.by_hand(order.options))"
+                f"'ironbird fly … --port {cable}' (or --udp), or ib.fly(order, trust=ib.Trust.by_hand(order.options))"
             )
 
     def check_folder(self, folder: str, variable: str) -> None:

@@ -282,7 +282,7 @@ def _checked(control: object) -> ControlSystem:
 
     if not isinstance(control, ControlSystem):
         kind = type(control).__name__
-        raise OrderError(f"control is a {kind}: give a name of 'ironbird systems', or a ControlSystem")
+        raise OrderError(f"control is a {kind}: give a name of 'ironbird system list', or a ControlSystem")
     return control
 
 

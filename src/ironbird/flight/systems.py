@@ -37,7 +37,7 @@ OUTSIDE: Registry[Kind] = Registry(
     },
     "ironbird.rig.system:Kind",
     what="control system",
-    listed_by="ironbird systems",
+    listed_by="ironbird system list",
     error=OrderError,
 )
 

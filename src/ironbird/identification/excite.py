@@ -1,8 +1,8 @@
 """Inputs that make a vehicle show what it is: sweeps, doublets, 3-2-1-1, multisines.
 
-A signal becomes a stick file, which the reference autopilot flies (`ironbird serve --front sticks`) and PX4 and
-ArduPilot too (`ironbird sticks --to`), or a mission of legs there and back, which all three fly in the time of the
-simulation (`ironbird fly`, `ironbird sitl px4 --time virtual`). A mission excites through the autopilot's position
+A signal becomes a stick file, which the reference autopilot flies (`ironbird fly --control sticks`) and PX4 and
+ArduPilot too (`ironbird connect sticks`), or a mission of legs there and back, which all three fly in simulation time
+(`ironbird fly`, `ironbird fly --control px4 --time virtual`). A mission excites through the autopilot's position
 control, so its band ends where that does; a multisine has no legs.
 """
 

@@ -22,7 +22,7 @@ def identified_vehicle(fit: Fit, base: str | Path, path: Path) -> Path:
         raise RecordError(
             f"{fit.record} identifies none of {', '.join(e.name for e in fit.estimates)}: every deviation is above "
             f"half of the "
-            "value; fly with more excitation (ironbird excite)"
+            "value; fly with more excitation (ironbird model excite)"
         )
     tables = read_tables(vehicle_path(base))
     free, factors = [fit.free[i] for i in told], fit.factors[told]

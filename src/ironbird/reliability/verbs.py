@@ -1,4 +1,4 @@
-"""The verb `ironbird reliability`: how likely a vehicle is lost, and by what."""
+"""The verb `ironbird vehicle reliability`: how likely a vehicle is lost, and by what."""
 
 from __future__ import annotations
 

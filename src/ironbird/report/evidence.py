@@ -50,10 +50,10 @@ versions.json     program, packages, machine
 traces/           logs of failing and sampled flights (Parquet), if any were kept
 SHA256SUMS        of all of these: check with 'sha256sum -c SHA256SUMS'
 {signed}{missing}
-To repeat on any machine: install Ironbird {version}, then 'ironbird campaign repeat evidence.zip' (or the folder). It
+To repeat on any machine: install Ironbird {version}, then 'ironbird evidence repeat evidence.zip' (or the folder). It
 checks all hashes, flies every flight again from this pack alone, and compares verdicts, margins and hashes.
 """
-SIGNED = """SHA256SUMS.sig    its signature by an SSH key: 'ironbird campaign repeat evidence.zip --signer KEY.pub'
+SIGNED = """SHA256SUMS.sig    its signature by an SSH key: 'ironbird evidence repeat evidence.zip --signer KEY.pub'
 """
 
 

@@ -127,7 +127,7 @@ class Wires:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise LinkError(
-                    f"UDP {host}:{port} is taken: CopterSim or another 'ironbird rflysim' runs; end it, or give "
+                    f"UDP {host}:{port} is taken: CopterSim or another 'connect rflysim' runs; end it, or give "
                     "--start-index or --shift"
                 ) from None
             raise LinkError(f"cannot listen on UDP {host}:{port}: {error.strerror}; check --host") from None

@@ -31,7 +31,7 @@ static uint8_t request_room[IB_LONGEST], answer_room[IB_LONGEST];
 
 static void stop_with(const char *why)
 {
-    say("ironbird chips: ");
+    say("ironbird: ");
     say(why);
     say("\n");
     K(SYS_exit_group, 126);

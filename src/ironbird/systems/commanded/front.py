@@ -54,7 +54,7 @@ def make_front(name: str, options: Mapping[str, Any], trust: Trust) -> FrontEnd:
     maker = front_type(name)
     if not needs_no_client(name) and name not in trust.fronts:
         raise LinkError(
-            f"front end '{name}' is named by a file alone; it would open ports or devices: use 'ironbird serve --front "
+            f"front end '{name}' is named by a file alone; it would open ports or devices: use 'ironbird fly --control "
             f"{name}', or record a flight under it, whose order repeats without it"
         )
     front: FrontEnd = maker(options)

@@ -24,7 +24,7 @@ def rehearsal(
     """A vehicle that flies until the block ends, `speed` times as fast as real time (None: as fast as it goes).
 
     Gives the address to connect to. Such flights are not judged and not kept: for that serve the vehicle with
-    'ironbird serve', and connect to it.
+    'ironbird fly --control mavlink', and connect to it.
     """
     if speed is not None and not 0.0 < speed < 1e4:
         raise LinkError(f"a speed of {speed!r} times real time: give more than 0")

@@ -38,7 +38,7 @@ class WingParts:
 
 
 def draft_fixed_wing(parts: WingParts) -> Draft:
-    """The file of a plane. Its trim and gains are the known plane's: `ironbird trim` and flights must confirm them."""
+    """The file of a plane. Its trim and gains are the known plane's: `ironbird vehicle trim` and flights confirm them."""
     from ironbird.vehicles.load import read_tables, vehicle_path
 
     known = read_tables(vehicle_path(KNOWN))
@@ -98,7 +98,7 @@ def draft_fixed_wing(parts: WingParts) -> Draft:
         "contact.*": f"assumed: as {KNOWN}, by the mass",
         "launcher.*": "assumed: reaches the cruise speed",
         "start.height_m": f"assumed: as {KNOWN}",
-        "start.*": f"assumed: trim of {KNOWN}; find this vehicle's own with 'ironbird trim'",
+        "start.*": f"assumed: trim of {KNOWN}; find this vehicle's own with 'ironbird vehicle trim'",
         "control.*": f"assumed: gains of {KNOWN}, speeds and radii scaled",
         **parts.more,
     }
