@@ -70,6 +70,24 @@ def test_links_of_the_site_stay_within_it() -> None:
         site_hooks.with_links_of_the_site("[a](nothing.md)", "index.md")
 
 
+def test_the_index_of_decision_records_lists_each_with_its_title_state_and_date() -> None:
+    folder = ROOT / "docs" / "adr"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \[(.+)\]\((\S+\.md)\) \| (.+) \| ([\d-]+) \| (.+) \|$", index, re.MULTILINE)
+
+    records = sorted(folder.glob("[0-9]*.md"))
+    assert [row[2] for row in rows] == [path.name for path in records]
+    for (number, title, _, state, date, sentence), path in zip(rows, records, strict=True):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0] == f"# {number}. {title}"
+        assert int(number) == int(path.name[:4])
+        assert lines[2].startswith(f"State: {state}. Date: {date}.")
+        assert re.fullmatch(r"(accepted|superseded by \S+)(, amended by .+)?", state)
+        assert sentence.endswith(".")
+    unused = set(range(1, int(rows[-1][0]))) - {int(row[0]) for row in rows}
+    assert all(f"| {number} | number not used |" in index for number in unused)
+
+
 def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import write_block_reference
