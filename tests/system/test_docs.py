@@ -92,9 +92,12 @@ def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import write_block_reference
 
-    assert write_block_reference.PAGE.read_text() == write_block_reference.page(), "run 'make docs'"
-    for name, text in write_block_reference.equation_pages().items():
-        assert (write_block_reference.EQUATIONS / name).read_text() == text, "run 'make docs'"
+    pages = write_block_reference.pages()
+    assert len(pages) == len(write_block_reference.blocks())  # each block has a name of its own
+    assert write_block_reference.INDEX.read_text(encoding="utf-8") == write_block_reference.index(), "run 'make docs'"
+    assert {path.name for path in write_block_reference.PAGES.iterdir()} == set(pages), "run 'make docs'"
+    for name, text in pages.items():
+        assert (write_block_reference.PAGES / name).read_text(encoding="utf-8") == text, "run 'make docs'"
     lines = {kind.__name__: len(write_block_reference.lines_of(kind)) for _, kind in write_block_reference.blocks()}
     without = {name for name, number in lines.items() if not 0 < number <= write_block_reference.MOST}
     names = {
