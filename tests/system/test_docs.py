@@ -27,6 +27,20 @@ def test_the_code_of_a_guide_runs(guide: Path, tmp_path: Path, monkeypatch: pyte
         exec(compile(block, str(guide.name), "exec"), names)
 
 
+TUTORIALS = {"first-case", "first-hour", "own-quadcopter"}  # a way through, whose subjects have guides with limits
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+def test_a_guide_ends_with_its_limits(guide: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", guide.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    if guide.stem in TUTORIALS:
+        assert "Limits" not in headings
+    else:
+        assert headings[-1] == "Limits" and headings.count("Limits") == 1
+        assert text.partition("\n## Limits\n")[2].count("\n- ") >= 1
+
+
 @functools.cache
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as the site and GitHub make them."""
