@@ -37,29 +37,29 @@ define install  # the packages of a lock file, pip first, and Ironbird itself fr
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 endef
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): locks/requirements.lock pyproject.toml
 	@echo "== setup: Python packages into $(VENV)"
-	$(call install,requirements.lock)
+	$(call install,locks/requirements.lock)
 	@touch $(STAMP) $(DEMO)
 
-# What the demonstration needs and no more: a part of requirements.lock
-$(DEMO): requirements-demo.lock pyproject.toml
+# What the demonstration needs and no more: a part of locks/requirements.lock
+$(DEMO): locks/requirements-demo.lock pyproject.toml
 	@echo "== setup: Python packages of the demonstration into $(VENV)"
-	$(call install,requirements-demo.lock)
+	$(call install,locks/requirements-demo.lock)
 	@touch $(DEMO)
 
 # Drivers of chips that others wrote, without the hardware libraries that they name: for tests, in a folder of their own
-$(DRIVERS): requirements-drivers.lock | setup
+$(DRIVERS): locks/requirements-drivers.lock | setup
 	@echo "== drivers: of chips, from PyPI, into $(VENV)/drivers"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(VENV)/drivers --no-deps --no-build-isolation \
-	    --no-compile --require-hashes -r requirements-drivers.lock
+	    --no-compile --require-hashes -r locks/requirements-drivers.lock
 	@touch $(DRIVERS)
 
 # What counts lines, in a folder of its own: no other Python process finds it
-$(COVERAGE): requirements-coverage.lock | setup
+$(COVERAGE): locks/requirements-coverage.lock | setup
 	@echo "== coverage: coverage.py into $(VENV)/coverage"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(VENV)/coverage --no-deps \
-	    --require-hashes -r requirements-coverage.lock
+	    --require-hashes -r locks/requirements-coverage.lock
 	@touch $(COVERAGE)
 
 demo: $(DEMO)
@@ -121,7 +121,7 @@ power-cuts: setup system
 
 place-and-route: setup
 	@echo "== place-and-route: four chips in one LFE5U-25F and one iCE40 HX8K, several seeds; cores against models"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-hdl.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-hdl.lock
 	$(BIN)/python bench/hdl.py --out docs/measured/hdl.json
 
 test-long: setup system
@@ -134,13 +134,13 @@ safety: setup
 
 fuzz: setup
 	@echo "== fuzz: $(TIME) s over all readers; ends with exit code 1 and the path of the input after a find"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-fuzz.lock \
 	    || echo "atheris cannot be had here: plain mutations, without guidance by coverage"
 	$(BIN)/python -m fuzz --time $(TIME) --work out/fuzz
 
 test-autopilots: setup
 	@echo "== test-autopilots: tests with real PX4 and ArduPilot (IRONBIRD_PX4, IRONBIRD_ARDUPILOT)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-clients.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-clients.lock
 	$(BIN)/python -m pytest tests/autopilots
 
 docs: setup
@@ -160,10 +160,10 @@ docs: setup
 	$(BIN)/python tools/write_robustness_page.py
 
 # The generator lives in an environment of its own: it needs nothing of Ironbird
-$(SITE): requirements-site.lock
+$(SITE): locks/requirements-site.lock
 	@echo "== site: its generator into $(VENV)/site"
 	$(PYTHON) -m venv $(VENV)/site
-	$(VENV)/site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	$(VENV)/site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/requirements-site.lock
 	@touch $(SITE)
 
 site: $(SITE)
@@ -174,25 +174,25 @@ site: $(SITE)
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
 	    --extra autopilots --extra campaigns --extra cluster \
-	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
+	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o locks/requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra campaigns \
-	    --python-version 3.11 --constraint requirements.lock pyproject.toml tools/build-requirements.in \
-	    -o requirements-demo.lock
+	    --python-version 3.11 --constraint locks/requirements.lock pyproject.toml tools/build-requirements.in \
+	    -o locks/requirements-demo.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group site \
-	    --python-version 3.11 --constraint requirements.lock -o requirements-site.lock
+	    --python-version 3.11 --constraint locks/requirements.lock -o locks/requirements-site.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
-	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
+	    --python-version 3.11 --constraint locks/requirements.lock pyproject.toml -o locks/requirements-clients.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
-	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
+	    --python-version 3.11 --constraint locks/requirements.lock pyproject.toml -o locks/requirements-fuzz.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra hdl \
-	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-hdl.lock
+	    --python-version 3.11 --constraint locks/requirements.lock pyproject.toml -o locks/requirements-hdl.lock
 	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	    --python-version 3.11 tools/drivers.in -o requirements-drivers.lock
+	    --python-version 3.11 tools/drivers.in -o locks/requirements-drivers.lock
 	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	    --python-version 3.11 tools/coverage.in -o requirements-coverage.lock
+	    --python-version 3.11 tools/coverage.in -o locks/requirements-coverage.lock
 
 sbom: setup
-	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"
+	@echo "== sbom: software bill of materials from locks/requirements.lock and the installed packages"
 	$(BIN)/python tools/write_sbom.py
 
 audit: setup

@@ -14,8 +14,8 @@ one with those of its table 1. About two minutes; prints JSON, then a table in M
 turn and waits for each (`single`, what the document calls TS), or `ironbird connect route` (`router`, its TCAS) with
 real-time priority, as all others in the loop have it. With other ways than direct only sensors of the catalogue fly.
 The document's third arrangement, software in the loop, is the flight over a link without any delay or loss. With
-`--rounds` all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the round before;
-hover errors are compared within each round, as ratios to the direct way, and given as their geometric mean with the
+`--rounds` all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the
+round before; hover errors are compared within each round, as ratios to the direct way, and given as their geometric mean with the
 interval in which it lies at 95 % (Student's t of the logarithms). `--control` flies the direct way once more in each
 round: the spread of a thing against itself.
 

@@ -21,13 +21,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = {  # lock file -> extras that it holds
+EXTRAS = {  # lock file in locks/ -> extras that it holds
     "requirements.lock": ("dev", "autopilots", "campaigns", "cluster"),
     "requirements-clients.lock": ("clients",),
     "requirements-demo.lock": ("campaigns",),
 }
 SITE = "requirements-site.lock"  # of the dependency group 'site', without Ironbird
-LOCKS = tuple(ROOT / name for name in (*EXTRAS, SITE))
+LOCKS = tuple(ROOT / "locks" / name for name in (*EXTRAS, SITE))
 PARTS = ("requirements.lock", "requirements-demo.lock")  # the second is a part of the first; both bring pip
 
 

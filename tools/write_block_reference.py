@@ -1,6 +1,6 @@
-"""Writes docs/reference/blocks.md, every block with its ports, states, parameters and source, and equations/*.md.
+"""Writes docs/reference/blocks.md, the list of all blocks by family, and blocks/NAME.md, a page for each block.
 
-Short equations stand with their block, long ones on a page for each kind of block.
+A page has the block's docstring, source, equations, ports, states and parameters.
 """
 
 from __future__ import annotations
@@ -15,14 +15,25 @@ from block_equations import equations
 from ironbird.model.block import Block
 from ironbird.model.signal import In, Noise, Out, Param, Signal, State
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "blocks.md"
-EQUATIONS = PAGE.parent / "equations"
-SHORT = 14  # lines of equations that stand with their block
+INDEX = Path(__file__).parents[1] / "docs" / "reference" / "blocks.md"
+PAGES = INDEX.parent / "blocks"
 _LINES: dict[str, list[str]] = {}
 MOST = 150  # lines that are printed at all: what has more is a state machine, which its source shows better
 KINDS: tuple[tuple[type[Signal], str], ...] = (
     (In, "input"), (Out, "output"), (State, "state"), (Param, "parameter"), (Noise, "noise"),
 )  # fmt: skip
+
+HEAD = """# Blocks
+
+Written by `make docs` from the declarations; `ironbird blocks` lists the same. Each block has a page with its source,
+equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact points,
+rotors) are not listed there.
+
+Equations are printed from the expressions that are compiled: parts of them have the names of the source, `a` with a
+number where it gives none; indices count from 1, a colon stands for all or a range, square brackets around a condition
+for 1 or 0; sampled blocks are printed for 0.01 s. State machines (navigators) and the Kalman filter are in the source
+alone, with their origin.
+"""
 
 
 def blocks() -> list[tuple[str, type[Block]]]:
@@ -48,72 +59,65 @@ def lines_of(kind: type[Block]) -> list[str]:
     return _LINES[kind.__name__]
 
 
-def equation_pages() -> dict[str, str]:
-    """The pages of long equations, by file name."""
-    groups: dict[str, list[str]] = {}
-    for module, kind in blocks():
-        lines = lines_of(kind)
-        if SHORT < len(lines) <= MOST:
-            part = [f"## {kind.__name__}", "", f"[`{module}`](../blocks.md#{kind.__name__.lower()})", ""]
-            groups.setdefault(module.split(".")[1], []).extend([*part, "```math", "\n\n".join(lines), "```", ""])
-    head = (
-        "Written by `make docs` from the expressions that are compiled; [blocks](../blocks.md) says how to read them."
-    )
-    return {
-        f"{group}.md": "\n".join([f"# Equations: {group}", "", head, "", *lines]) for group, lines in groups.items()
-    }
+def summary(kind: type[Block]) -> str:
+    """The first paragraph of a block's docstring, in one line."""
+    return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("|", "\\|")
 
 
-def page() -> str:
-    """The whole page."""
-    lines = [
-        "# Blocks",
-        "",
-        "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made",
-        "(contact points, rotors) are not listed. Equations are printed from the expressions that are compiled: parts",
-        "of them have the names of the source, `a` with a number where it gives none; indices count from 1, a colon",
-        "stands for all or a range, square brackets around a condition for 1 or 0; sampled blocks are printed for",
-        "0.01 s. Long ones are on [pages of their own](equations/bodies.md); state machines (navigators) and the",
-        "Kalman filter are in the source alone, with their origin.",
-        "",
-    ]
+def index() -> str:
+    """The page that lists all blocks by family."""
+    lines = [HEAD]
+    families: dict[str, list[type[Block]]] = {}
     for module, kind in blocks():
-        lines += [
-            f"## {kind.__name__}",
-            "",
-            f"`{module}`; role: {kind.role}; source: {kind.source or 'none'}",
-            "",
-            inspect.getdoc(kind) or "",
-            "",
-        ]
-        found = lines_of(kind)
-        if 0 < len(found) <= SHORT:
-            lines += ["```math", "\n\n".join(found), "```", ""]
-        elif SHORT < len(found) <= MOST:
-            kinds = module.split(".")[1]
-            lines += [f"[{len(found)} lines of equations](equations/{kinds}.md#{kind.__name__.lower()})", ""]
-        signals = {
-            name: value
-            for cls in reversed(kind.__mro__)
-            for name, value in vars(cls).items()
-            if isinstance(value, Signal)
-        }
-        rows = []
-        for group, label in KINDS:
-            for name, signal in signals.items():
-                if isinstance(signal, group):
-                    tuned = ", tunable" if getattr(signal, "tunable", False) else ""
-                    unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
-                    rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
-        if rows:
-            lines += ["| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
+        families.setdefault(module.split(".")[1], []).append(kind)
+    for family, kinds in families.items():
+        lines += [f"## {family.capitalize()}", "", "| block | what it is |", "| --- | --- |"]
+        lines += [f"| [{kind.__name__}](blocks/{kind.__name__}.md) | {summary(kind)} |" for kind in kinds]
+        lines += [""]
     return "\n".join(lines)
 
 
+def page(module: str, kind: type[Block]) -> str:
+    """The page of one block."""
+    family = module.split(".")[1]
+    lines = [
+        f"# {kind.__name__}",
+        "",
+        f"`{module}`; family: [{family}](../blocks.md#{family}); role: {kind.role}; source: {kind.source or 'none'}",
+        "",
+        inspect.getdoc(kind) or "",
+        "",
+    ]
+    found = lines_of(kind)
+    if 0 < len(found) <= MOST:
+        lines += ["## Equations", "", "```math", "\n\n".join(found), "```", ""]
+    signals = {
+        name: value for cls in reversed(kind.__mro__) for name, value in vars(cls).items() if isinstance(value, Signal)
+    }
+    rows = []
+    for group, label in KINDS:
+        for name, signal in signals.items():
+            if isinstance(signal, group):
+                tuned = ", tunable" if getattr(signal, "tunable", False) else ""
+                unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
+                rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
+    if rows:
+        lines += ["## Signals", "", "| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
+    return "\n".join(lines)
+
+
+def pages() -> dict[str, str]:
+    """The pages of all blocks, by file name."""
+    return {f"{kind.__name__}.md": page(module, kind) for module, kind in blocks()}
+
+
 if __name__ == "__main__":
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page())
-    EQUATIONS.mkdir(exist_ok=True)
-    for name, text in equation_pages().items():
-        (EQUATIONS / name).write_text(text)
-    print(f"wrote {PAGE.name} and {len(equation_pages())} pages of equations")
+    PAGES.mkdir(parents=True, exist_ok=True)
+    INDEX.write_text(index(), encoding="utf-8")
+    written = pages()
+    for path in PAGES.glob("*.md"):
+        if path.name not in written:
+            path.unlink()
+    for name, text in written.items():
+        (PAGES / name).write_text(text, encoding="utf-8")
+    print(f"wrote {INDEX.name} and {len(written)} pages of blocks")

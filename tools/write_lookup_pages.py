@@ -166,7 +166,7 @@ def exit_codes_page() -> str:
     lines += [f"| {code} | `{verdict}`: {meaning[verdict]} |" for verdict, code in EXIT_CODES.items()]
     lines += [
         f"| {INTERRUPTED} | interrupted by Ctrl-C, SIGTERM or SIGHUP; results so far are written |",
-        f"| {NOBODY_READS} | the reader of standard output is gone (`ironbird fault list | head -1`) |",
+        f"| {NOBODY_READS} | the reader of standard output is gone (`ironbird fault list \\| head -1`) |",
         "",
         "Verbs that fly several times end with 0 if each flight came out as it should, else with 1: for a campaign",
         "that is what `expect` of a case says. `campaign diff` ends with 1 if a verdict changed or a flight is gone,",

@@ -1,4 +1,4 @@
-"""Writes sbom.json: the software bill of materials, as CycloneDX 1.6 [CycloneDX], from requirements.lock.
+"""Writes sbom.json: the software bill of materials, as CycloneDX 1.6 [CycloneDX], from locks/requirements.lock.
 
 Versions and hashes are those of the lock; licences and who needs whom are those of the installed packages. Libraries in
 C that wheels carry inside them (LLVM in ziglang, solvers in casadi, OpenSSL and libpq in psycopg-binary) are not listed

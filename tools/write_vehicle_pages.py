@@ -75,7 +75,7 @@ def document(block: type[Block]) -> tuple[str, list[str], str]:
 
 
 def blocks_link(block: type[Block], *, folder: str = "..") -> str:
-    return f"[{block.__name__}]({folder}/reference/blocks.md#{block.__name__.lower()})"
+    return f"[{block.__name__}]({folder}/reference/blocks/{block.__name__}.md)"
 
 
 def cell(text: str) -> str:

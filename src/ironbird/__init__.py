@@ -134,7 +134,7 @@ __all__ = [
     "vehicle_ids",
     "write_flight_folder",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {  # module -> its public names
     "analysis.level": "level_trim modes_at",

@@ -38,8 +38,8 @@ GLOBAL_POSITION, COPTER_GUIDED, COPTER_LAND = 33, 4, 9
 
 
 def package(name: str) -> Any:
-    """A package of requirements-clients.lock."""
-    return pytest.importorskip(name, reason=f"{name} is missing: pip install -r requirements-clients.lock")
+    """A package of locks/requirements-clients.lock."""
+    return pytest.importorskip(name, reason=f"{name} is missing: pip install -r locks/requirements-clients.lock")
 
 
 class Watched:

@@ -27,6 +27,20 @@ def test_the_code_of_a_guide_runs(guide: Path, tmp_path: Path, monkeypatch: pyte
         exec(compile(block, str(guide.name), "exec"), names)
 
 
+TUTORIALS = {"first-case", "first-hour", "own-quadcopter"}  # a way through, whose subjects have guides with limits
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+def test_a_guide_ends_with_its_limits(guide: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", guide.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    if guide.stem in TUTORIALS:
+        assert "Limits" not in headings
+    else:
+        assert headings[-1] == "Limits" and headings.count("Limits") == 1
+        assert text.partition("\n## Limits\n")[2].count("\n- ") >= 1
+
+
 @functools.cache
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as the site and GitHub make them."""
@@ -70,13 +84,34 @@ def test_links_of_the_site_stay_within_it() -> None:
         site_hooks.with_links_of_the_site("[a](nothing.md)", "index.md")
 
 
+def test_the_index_of_decision_records_lists_each_with_its_title_state_and_date() -> None:
+    folder = ROOT / "docs" / "adr"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \[(.+)\]\((\S+\.md)\) \| (.+) \| ([\d-]+) \| (.+) \|$", index, re.MULTILINE)
+
+    records = sorted(folder.glob("[0-9]*.md"))
+    assert [row[2] for row in rows] == [path.name for path in records]
+    for (number, title, _, state, date, sentence), path in zip(rows, records, strict=True):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0] == f"# {number}. {title}"
+        assert int(number) == int(path.name[:4])
+        assert lines[2].startswith(f"State: {state}. Date: {date}.")
+        assert re.fullmatch(r"(accepted|superseded by \S+)(, amended by .+)?", state)
+        assert sentence.endswith(".")
+    unused = set(range(1, int(rows[-1][0]))) - {int(row[0]) for row in rows}
+    assert all(f"| {number} | number not used |" in index for number in unused)
+
+
 def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import write_block_reference
 
-    assert write_block_reference.PAGE.read_text() == write_block_reference.page(), "run 'make docs'"
-    for name, text in write_block_reference.equation_pages().items():
-        assert (write_block_reference.EQUATIONS / name).read_text() == text, "run 'make docs'"
+    pages = write_block_reference.pages()
+    assert len(pages) == len(write_block_reference.blocks())  # each block has a name of its own
+    assert write_block_reference.INDEX.read_text(encoding="utf-8") == write_block_reference.index(), "run 'make docs'"
+    assert {path.name for path in write_block_reference.PAGES.iterdir()} == set(pages), "run 'make docs'"
+    for name, text in pages.items():
+        assert (write_block_reference.PAGES / name).read_text(encoding="utf-8") == text, "run 'make docs'"
     lines = {kind.__name__: len(write_block_reference.lines_of(kind)) for _, kind in write_block_reference.blocks()}
     without = {name for name, number in lines.items() if not 0 < number <= write_block_reference.MOST}
     names = {

@@ -32,7 +32,12 @@ QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)|\"[^\"\n]*\"|“[^”\n]*”")
 JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<script>.*?</script>|<style>.*?</style>|<[^>]*>", re.DOTALL)
 SCRIPT_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", re.DOTALL)
 
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "docs" / "sources.toml"]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "changelog").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "docs" / "sources.toml",
+]
 PYTHON = [
     *sorted(SOURCE.rglob("*.py")),
     *(path for folder in ("tools", "bench", "examples") for path in sorted((ROOT / folder).rglob("*.py"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+import re
 from email.message import Message
 from pathlib import Path
 from types import ModuleType
@@ -70,8 +71,17 @@ def test_setup_brings_the_locked_pip_before_anything_else() -> None:
     assert steps.index("-r $(VENV)/pip.lock") < steps.index("-r $(1)")
 
 
+def test_make_names_every_lock_file_where_it_is() -> None:
+    named = set(re.findall(r"\S*requirements(?:-\w+)?\.lock", (ROOT / "Makefile").read_text().replace("(1)", "")))
+    named = {name.rpartition(",")[2].rstrip(")") for name in named}
+    assert named == {f"locks/{path.name}" for path in (ROOT / "locks").iterdir()}
+    assert not list(ROOT.glob("*.lock"))
+
+
 def test_the_demonstration_installs_a_part_of_what_all_install(audit: ModuleType) -> None:
-    everything, part = ({(p.name, p.version) for p in audit.read_lock(ROOT / name)[0]} for name in audit.PARTS)
+    everything, part = (
+        {(p.name, p.version) for p in audit.read_lock(ROOT / "locks" / name)[0]} for name in audit.PARTS
+    )
     assert part < everything and not {name for name, _ in part} & {"distributed", "pytest", "nicegui", "jsbsim"}
 
 

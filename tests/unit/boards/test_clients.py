@@ -1,8 +1,8 @@
 """The programming interfaces of drivers on our chips, and ten drivers from PyPI that nobody here wrote.
 
-The drivers are those of requirements-drivers.lock, which `make test` installs into a folder of their own without their
-dependencies: these are hardware libraries of single boards, in whose place our buses stand. Without a package its test
-is skipped and says so.
+The drivers are those of locks/requirements-drivers.lock, which `make test` installs into a folder of their own
+without their dependencies: these are hardware libraries of single boards, in whose place our buses stand. Without a
+package its test is skipped and says so.
 """
 
 from __future__ import annotations

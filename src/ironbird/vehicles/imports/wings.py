@@ -38,7 +38,7 @@ class WingParts:
 
 
 def draft_fixed_wing(parts: WingParts) -> Draft:
-    """The file of a plane. Its trim and gains are the known plane's: `ironbird vehicle trim` and flights confirm them."""
+    """The file of a plane. Its trim and gains are the known plane's: confirm them by `ironbird vehicle trim`."""
     from ironbird.vehicles.load import read_tables, vehicle_path
 
     known = read_tables(vehicle_path(KNOWN))
