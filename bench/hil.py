@@ -15,9 +15,9 @@ turn and waits for each (`single`, what the document calls TS), or `ironbird con
 real-time priority, as all others in the loop have it. With other ways than direct only sensors of the catalogue fly.
 The document's third arrangement, software in the loop, is the flight over a link without any delay or loss. With
 `--rounds` all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the
-round before; hover errors are compared within each round, as ratios to the direct way, and given as their geometric mean with the
-interval in which it lies at 95 % (Student's t of the logarithms). `--control` flies the direct way once more in each
-round: the spread of a thing against itself.
+round before; hover errors are compared within each round, as ratios to the direct way, and given as their geometric
+mean with the interval in which it lies at 95 % (Student's t of the logarithms). `--control` flies the direct way once
+more in each round: the spread of a thing against itself.
 
 Two flights of one seed differ by a few per cent even over the same line, as no command arrives at the same moment
 twice, and three rounds cannot resolve 2 %. So the delays from sample to command that were measured in wall

@@ -21,9 +21,9 @@ def page() -> str:
     lines = [
         "# Command reference",
         "",
-        "Written by `make docs` with `tools/write_command_reference.py`; `ironbird VERB --help` says the same.",
+        "Written by `make docs` with `tools/write_command_reference.py`; `ironbird COMMAND --help` says the same.",
         "",
-        f"Exit codes of all verbs. A flight: {codes}, {INTERRUPTED} interrupted. Several flights: 0 if each",
+        f"Exit codes of all commands. A flight: {codes}, {INTERRUPTED} interrupted. Several flights: 0 if each",
         "came out as its case says, else 1. Bad input, a missing program or a file that cannot be written: 2.",
         "",
     ]
@@ -44,7 +44,16 @@ def _section(name: str, command: Any) -> list[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
     usage = " ".join([name, *(_argument(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
-    lines = [f"## {name}", "", "```", usage, "```", "", inspect.cleandoc(command.help or "").replace("\f", ""), ""]
+    lines = [
+        f"## {name}",
+        "",
+        "```",
+        usage,
+        "```",
+        "",
+        inspect.cleandoc(command.help or "").replace("\f", "").replace("\\[", "["),
+        "",
+    ]
     rows = [(f"`{_argument(p)}`", _help(p), "") for p in arguments]
     rows += [(f"`{_names(p)}`".replace("|", "\\|"), _help(p), _default(p)) for p in options]
     if rows:
@@ -70,7 +79,7 @@ def _type(parameter: Any) -> str:
 
 
 def _help(parameter: Any) -> str:
-    return (getattr(parameter, "help", "") or "").replace("|", "\\|").replace("\n", " ")
+    return (getattr(parameter, "help", "") or "").replace("\\[", "[").replace("|", "\\|").replace("\n", " ")
 
 
 def _default(parameter: Any) -> str:

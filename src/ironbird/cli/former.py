@@ -30,6 +30,7 @@ MOVED = {
     "identify": "model identify",
     "excite": "model excite",
     "credibility": "model credibility",
+    "measure rest": "model noise",
     "measure": "model",
     "faults show": "fault show",
     "faults find": "fault find",
