@@ -28,14 +28,14 @@ def log(folder: Path) -> Path:
 def test_the_monitor_shows_number_rate_and_values_of_each_message(tmp_path: Path) -> None:
     links = ["--link", f"log=file:{log(tmp_path)}", "--link", "line=pty"]
     fault = ["--fault", "route.drop@1:instance=line,severity=0.5"]
-    done = RUNNER.invoke(app, ["route", *links, *fault, "--json"])
+    done = RUNNER.invoke(app, ["connect", "route", *links, *fault, "--json"])
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output[done.output.index("{") :])
     heard = figures["connections"]["log"]["received"]["ATTITUDE"]
     assert heard["count"] == 40 and heard["last"]["roll"] == 0.5 and heard["last"]["time_boot_ms"] == 39
     assert 5 < figures["connections"]["line"]["sent"]["ATTITUDE"]["count"] < 35
     assert "acted from" in figures["faults"][0] and "of 40 packets" in figures["faults"][0]
-    text = RUNNER.invoke(app, ["route", *links, "--values"]).output
+    text = RUNNER.invoke(app, ["connect", "route", *links, "--values"]).output
     assert "40 received" in text and "roll 0.5 rad, pitch 0.0 rad" in text
 
 
@@ -49,5 +49,5 @@ def test_wrong_orders_end_with_a_sentence(tmp_path: Path) -> None:
         (["--link", f"a=file:{__file__}"], "no telemetry log"),
         ([*pair, "--save", __file__], "is there already"),
     ):
-        done = RUNNER.invoke(app, ["route", *words, "--until", "0.2"])
+        done = RUNNER.invoke(app, ["connect", "route", *words, "--until", "0.2"])
         assert done.exit_code == 2 and reason in done.output, done.output
