@@ -455,7 +455,7 @@ class Fleet:
     def _is_on_ground(self, motion: Motion, number: int) -> bool:
         """Whether a vehicle's hull is within `GROUND_M` of the world's ground, slower than `GROUND_MPS`.
 
-        From the true motion, as a switch at the landing gear would tell it. A vehicle on a deck or a roof is not on
+        From the true motion, as a switch at the landing gear would show it. A vehicle on a deck or a roof is not on
         the ground.
         """
         balls = motion.position[number] + self._balls[number] @ motion.attitude[number].T
