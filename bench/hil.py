@@ -204,7 +204,9 @@ def over_the_line(
         line = start(sys.executable, "-m", "ironbird.transport.serial_wire", str(options.baud))
         assert line.stdin is not None and line.stdout is not None
         near, far = line.stdout.readline().split()
-        board = start(*ironbird, "connect", "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))
+        board = start(
+            *ironbird, "connect", "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission)
+        )
         assert board.stderr is not None
         board.stderr.readline()  # it is ready
         cable = ["--port", near, "--baud", str(options.baud)]

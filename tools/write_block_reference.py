@@ -25,7 +25,7 @@ KINDS: tuple[tuple[type[Signal], str], ...] = (
 
 HEAD = """# Blocks
 
-Written by `make docs` from the declarations; `ironbird vehicle blocks` lists the same. Each block has a page with its source,
+Written by `make docs`; `ironbird vehicle blocks` lists the same. Each block has a page with its source,
 equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact points,
 rotors) are not listed there.
 

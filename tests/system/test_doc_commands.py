@@ -135,7 +135,7 @@ def test_every_command_of_a_page_is_one(page: Path) -> None:
         ("ironbird fly quad_f450 --mission hovver", "hover"),
         ("ironbird flyy quad_f450", "no verb ironbird flyy"),
         ("ironbird campaign run", "Missing parameter"),
-        ("ironbird hil --baud 1", "1200"),
+        ("ironbird fly quad_f450 --control hardware --baud 1", "1200"),
         ("make nothing", "no target nothing"),
         ("pip install 'ironbird[nothing]'", "no extra nothing"),
         ("python examples/nothing.py", "no file"),

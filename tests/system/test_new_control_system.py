@@ -281,7 +281,7 @@ def test_a_fault_that_it_cannot_stand_is_a_fail(tmp_path: Path) -> None:
 
     ironbird("fly", "quad_f450", "--control", "toy", "--fault", fault, "--wind", "8,270", "--turbulence", "12", code=1)
 
-    found = summary(tmp_path / "out" / "quad_f450")
+    found = summary(tmp_path / "out" / "latest")
     assert found["verdict"].startswith("fail: no_crash") and "acted on imu/1/gyro" in found["witness 1"]
 
 
@@ -353,7 +353,7 @@ def test_a_plan_of_another_program_is_not_flown_as_something_else(tmp_path: Path
     rows = ["QGC WPL 110", "0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t500\t1", "1\t0\t3\t22\t0\t0\t0\t0\t47.4\t8.5\t10\t1"]
     (tmp_path / "some.plan").write_text("\n".join(rows))
 
-    done = ironbird("fly", "quad_f450", "--control", "reference", "--plan", "some.plan", code=2)
+    done = ironbird("fly", "quad_f450", "--control", "reference", "--mission", "some.plan", code=2)
 
     assert "control 'reference' flies no plan of another program" in done.output
 

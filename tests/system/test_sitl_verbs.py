@@ -82,23 +82,33 @@ def fake_px4(tmp_path: Path, alone: None) -> Path:
     for name in ("rcS", "px4-rc.mavlink"):
         (start / name).write_text("#!/bin/sh\n")
     program = folder / "bin" / "px4"
-    standin = (
-        f"exec {shlex.quote(sys.executable)} -c 'from ironbird.cli.main import main; main()' autopilot --px4-protocol"
-    )
+    standin = f"exec {shlex.quote(sys.executable)} -c 'from ironbird.cli.main import main; main()' connect autopilot --px4-protocol"
     program.write_text(
         "#!/bin/sh\n"
         "# -d etc -w work -i instance\n"
         f"left={shlex.quote(str(tmp_path / 'left.ulg'))}\n"
         '[ -f "$left" ] && mkdir -p "$4/log/today" && cp "$left" "$4/log/today/flight.ulg"\n'
         "echo 'INFO  [px4] Startup script returned successfully'\n"
-        f"{standin} --port $(({SIMULATOR_PORT} + $6))\n"
+        f"{standin} --simulator-port $(({SIMULATOR_PORT} + $6))\n"
     )
     program.chmod(0o755)
     return folder
 
 
 def fly_fake(folder: Path, out: Path, *more: str) -> Result:
-    return run("sitl", "px4", "--px4", str(folder), "--out", str(out), "--headless", "--until", str(UNTIL_S), *more)
+    return run(
+        "fly",
+        "quad_f450",
+        "--control",
+        "px4",
+        "--folder",
+        str(folder),
+        "--out",
+        str(out),
+        "--until",
+        str(UNTIL_S),
+        *more,
+    )
 
 
 # ---------------------------------------------------------------------- what is asked for wrongly
@@ -112,17 +122,17 @@ def fly_fake(folder: Path, out: Path, *more: str) -> Result:
             ("ardupilot",),
             "no program 'arducopter': set IRONBIRD_ARDUPILOT to the folder with ArduPilot's SITL programs",
         ),
-        (("px4", "--px4", "/nowhere"), "PX4 was not found (argument: /nowhere is no program)"),
-        (("px4", "--px4", "/etc"), "PX4 was not found (argument: /etc/bin/px4 is no program)"),
-        (("ardupilot", "--ardupilot", "/nowhere"), "no program 'arducopter' (tried: argument /nowhere, PATH)"),
+        (("px4", "--folder", "/nowhere"), "PX4 was not found (argument: /nowhere is no program)"),
+        (("px4", "--folder", "/etc"), "PX4 was not found (argument: /etc/bin/px4 is no program)"),
+        (("ardupilot", "--folder", "/nowhere"), "no program 'arducopter' (tried: argument /nowhere, PATH)"),
     ],
 )
 def test_a_missing_program_is_an_error_that_says_what_to_do(words: tuple[str, ...], message: str) -> None:
-    result = run("sitl", *words)
+    result = run("fly", "quad_f450", "--control", *words)
 
     assert result.exit_code == 2
     assert message in said(result)
-    assert "what the autopilot left" not in said(result)  # it left nothing
+    assert "what the control system left" not in said(result)  # it left nothing
 
 
 @pytest.mark.parametrize(
@@ -140,7 +150,10 @@ def test_a_missing_program_is_an_error_that_says_what_to_do(words: tuple[str, ..
     ],
 )
 def test_a_wrong_order_is_refused_before_anything_starts(words: tuple[str, ...], message: str, fake_px4: Path) -> None:
-    result = run("sitl", "px4", "--px4", str(fake_px4), *words)
+    vehicle = [] if "--vehicle" in words else ["quad_f450"]
+    result = run(
+        "fly", *vehicle, "--control", "px4", "--folder", str(fake_px4), *(w for w in words if w != "--vehicle")
+    )
 
     assert result.exit_code in (1, 2), result.output
     assert message in said(result)
@@ -161,7 +174,7 @@ def test_a_flight_leaves_its_results_and_nothing_else(fake_px4: Path, tmp_path: 
 
     result = fly_fake(fake_px4, tmp_path / "out", "--pilot", "none", "--speed", "max", "--seed", "3")
 
-    assert result.exit_code == 6, result.output  # still flying
+    assert result.exit_code == 1, result.output  # still flying
     assert "flown to the end at 6.00 s" in said(result)
     assert "sends to UDP 14550 (QGroundControl" in said(result)
     out = tmp_path / "out"
@@ -181,7 +194,7 @@ def test_the_log_that_it_leaves_is_set_beside_the_truth(fake_px4: Path, tmp_path
 
     result = fly_fake(fake_px4, tmp_path / "out", "--pilot", "none", "--speed", "max")
 
-    assert result.exit_code == 6, result.output
+    assert result.exit_code == 1, result.output
     table = pq.read_table(tmp_path / "out" / "autopilot.parquet")
     assert {"time_s", "body.p_NB_N[0]", "autopilot.p_NB_N[0]", "autopilot.mode"} <= set(table.column_names)
     assert table.schema.metadata[b"ironbird.clock"].endswith(b"by the true velocity that it was sent and logged")
@@ -200,7 +213,7 @@ def test_an_autopilot_that_ends_at_once_is_an_error_with_its_last_words(fake_px4
 
     assert result.exit_code == 2
     assert "PX4 ended with code 3; its output: cannot read the airframe" in said(result)
-    assert f"what the autopilot left: {tmp_path / 'out'}" in said(result)
+    assert f"what the control system left: {tmp_path / 'out'}" in said(result)
     assert "cannot read the airframe" in (tmp_path / "out" / "px4.txt").read_text()
 
 
@@ -248,7 +261,7 @@ def test_systems_that_cannot_be_had_stand_on_the_page_with_the_reason(case: Path
 
 
 def test_one_case_flown_by_two_is_on_the_same_axes(case: Path, fake_px4: Path, tmp_path: Path) -> None:
-    words = ("--control", "reference", "--control", "px4", "--px4", str(fake_px4), "--out", str(tmp_path / "both"))
+    words = ("--system", "reference", "--system", "px4", "--px4", str(fake_px4), "--out", str(tmp_path / "both"))
     result = run("bench", "autopilots", str(case), *words)
 
     # our ground station hears nothing of the stand-in, but the case ends before it loses patience

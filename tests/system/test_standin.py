@@ -87,7 +87,7 @@ CORNERS = [(0, 0, -10), (20, 0, -10), (20, 20, -10), (0, 20, -10)]
 @pytest.mark.slow
 def test_a_whole_mission_is_flown_over_px4s_link() -> None:
     rig = make_rig("quad_f450", until_s=60.0)
-    with standin("--px4-protocol", "--vehicle", "quad_f450", "--port", "4568") as process:
+    with standin("--px4-protocol", "--vehicle", "quad_f450", "--simulator-port", "4568") as process:
         link = Px4(instance=8)
         places = fly_on(link, rig)
         assert process.wait(10) == 0  # it ends when the simulator hangs up
@@ -103,7 +103,7 @@ def test_a_whole_mission_is_flown_over_px4s_link() -> None:
 @pytest.mark.slow
 def test_a_take_off_is_flown_over_ardupilots_link() -> None:
     rig = make_rig("quad_f450", until_s=13.0)
-    with standin("--ardupilot-protocol", "--port", "9082", "--arm-after", "2"):
+    with standin("--ardupilot-protocol", "--simulator-port", "9082", "--arm-after", "2"):
         link = ArduPilot(instance=8)
         places = fly_on(link, rig)
 

@@ -191,7 +191,7 @@ def fly(
         )
         if start is not None:
             order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
-        orders = [*_numbered(order, count), *_orders_beside(beside or [], order)]
+        orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
         _check(order, twin=twin, alone=len(orders) == 1)
         shown = {"ulog": ulog, "csv": csv, "twin": twin}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
@@ -238,8 +238,11 @@ def _numbered(order: Order, count: int) -> list[Order]:
     return orders
 
 
-def _orders_beside(beside: Sequence[str], order: Order) -> list[Order]:
-    """The orders of vehicles that fly at the same time, each under its own control system, in the same weather."""
+def _orders_beside(beside: Sequence[str], order: Order, mission: str | None) -> list[Order]:
+    """The orders of vehicles that fly at the same time, each under its own control system, in the same weather.
+
+    They fly the mission of the command line; without one, or if it is none, each flies its own.
+    """
     orders = []
     for number, text in enumerate(beside, start=1):
         named, *pairs = text.split(",")
@@ -247,11 +250,10 @@ def _orders_beside(beside: Sequence[str], order: Order) -> list[Order]:
         if not (equals and control and name):
             raise OrderError(f"--beside '{text}': give CONTROL=VEHICLE[,KEY=VALUE…], for example reference=quad_f450")
         kind, options = spelled_out(control, options_of(pairs))
-        mission = "none" if order.mission is None else order.mission_name or None
         orders.append(
             order_from(
                 name,
-                mission=mission,
+                mission=None if mission == "none" else mission,
                 control=kind,
                 options=options,
                 seed=order.seed + number,

@@ -23,7 +23,6 @@ MOVED = {
     "mixer": "vehicle mixer",
     "design": "vehicle design",
     "reliability": "vehicle reliability",
-    "fleet": "bench fleet",
     "compare-autopilots": "bench autopilots",
     "compare-estimators": "bench estimators",
     "verify-determinism": "bench determinism",
@@ -56,7 +55,6 @@ MOVED = {
     "sticks show": "connect show-sticks",
     "sticks record": "connect record-sticks",
     "sticks calibrate": "connect calibrate-sticks",
-    "sticks": "connect sticks",
     "chips show": "board chip",
     "chips trace": "board trace",
     "chips serve": "board run",
@@ -65,28 +63,55 @@ MOVED = {
     "firmware build": "board firmware build",
     "provant": "board provant",
 }
+# Options of release 0.1 -> of today, by present command
+OPTIONS = {
+    "app": {"--port": "--http-port"},
+    "bench autopilots": {"--control": "--system"},
+    "bench fleet": {"--markdown": "--out"},
+    "board firmware": {"--at": "--address"},
+    "board hdl": {"--seeds": "--place-runs"},
+    "board provant": {"--delay": "--late"},
+    "campaign report": {"--flights": "--pages"},
+    "connect autopilot": {"--port": "--simulator-port"},
+    "fly": {"--plan": "--mission"},
+    "model credibility": {"--shift": "--time-shift"},
+    "vehicle design": {"--name": "--id"},
+    "vehicle modes": {"--speed": "--airspeed"},
+    "vehicle reliability": {"--flights": "--life"},
+    "vehicle trim": {"--speed": "--airspeed"},
+    "world look": {"--at": "--camera", "--size": "--pixels", "--time": "--moment"},
+}
 FLAGS = {"--headless", "--twin", "--json", "--help", "--priority", "--no-priority"}  # former options without a value
 
 
 def renamed(args: Sequence[str]) -> list[str]:
-    """The words of a command line with a former name of a command replaced; says so on standard error."""
-    words = list(args)
+    """The words of a command line with former names of commands and options replaced; says so on standard error."""
+    words = _present_command(list(args))
+    command = " ".join(words[:2]) if " ".join(words[:2]) in OPTIONS else words[0]
+    for former, present in OPTIONS.get(command, {}).items():
+        for index, word in enumerate(words):
+            if word == former or word.startswith(f"{former}="):
+                words[index] = present + word.removeprefix(former)
+                _say(f"{command} {former}", f"{command} {present}")
+    return words
+
+
+def _present_command(words: list[str]) -> list[str]:
     for count in (2, 1):
         former = " ".join(words[:count])
         if former in REWRITERS:
             present = REWRITERS[former](words[count:])
-        elif former in MOVED:
-            present = [*MOVED[former].split(), *words[count:]]
-        else:
-            continue
-        shown = MOVED[former] if former in MOVED else " ".join([*present[:4], "…"])
-        typer.secho(
-            f"note: 'ironbird {former}' is now 'ironbird {shown}'; the former name goes with release 0.3",
-            fg="yellow",
-            err=True,
-        )
-        return present
+            _say(former, " ".join([*present[:4], "…"]))
+            return present
+        if former in MOVED:
+            _say(former, MOVED[former])
+            return [*MOVED[former].split(), *words[count:]]
     return words
+
+
+def _say(former: str, present: str) -> None:
+    text = f"note: 'ironbird {former}' is now 'ironbird {present}'; the former name goes with release 0.3"
+    typer.secho(text, fg="yellow", err=True)
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -189,6 +214,18 @@ def _firmware(words: Sequence[str]) -> list[str]:
     return _together(vehicle, "firmware", [*(("--image", image) for image in arguments[:1]), *rest])
 
 
+def _without_option(option: str, *command: str) -> Callable[[Sequence[str]], list[str]]:
+    """A command whose former option is an argument now."""
+
+    def rewrite(words: Sequence[str]) -> list[str]:
+        arguments, options = _apart(words)
+        own = [value for name, value in options if name == option]
+        rest = [word for name, value in options if name != option for word in ((name, value) if value else (name,))]
+        return [*command, *own, *arguments, *rest]
+
+    return rewrite
+
+
 def _faults(words: Sequence[str]) -> list[str]:
     return ["fault", "find" if words and not words[0].startswith("-") else "list", *words]
 
@@ -199,4 +236,6 @@ REWRITERS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "serve": _serve,
     "firmware run": _firmware,
     "faults": _faults,
+    "sticks": _without_option("--to", "connect", "sticks"),
+    "fleet": _without_option("--vehicle", "bench", "fleet"),
 }

@@ -110,5 +110,6 @@ def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch:
     ]
     assert [f"seed = {seed}" in order for seed, order in enumerate(orders, 1)] == [True] * 3
     code, printed = said(*words, "4", "--fault", "rotor.speed_loss@1:instance=7,start=0.1")
-    assert code == 2 and "has rotor 1 to 4, not 7" in printed and "earlier flight" not in printed
-    assert (tmp_path / "out" / "quad_f450" / "order.toml").read_text() == orders[2]  # nothing was flown: it stays
+    assert code == 2 and "has rotor 1 to 4, not 7" in printed
+    assert not (tmp_path / "out" / "quad_f450-4").exists()  # nothing was flown: no empty folder is left
+    assert (tmp_path / "out" / "latest").resolve() == tmp_path / "out" / "quad_f450-3"

@@ -246,11 +246,11 @@ def test_a_mission_is_uploaded_and_flown_over_the_same_cable(plug: Plug, monkeyp
 
 def test_parameters_for_a_board_are_those_of_the_vehicle(tmp_path: Path) -> None:
     path = tmp_path / "f450.params"
-    assert RUNNER.invoke(app, ["hil", "--write-params", str(path)]).exit_code == 0
+    assert RUNNER.invoke(app, ["vehicle", "board-params", "quad_f450", "--out", str(path)]).exit_code == 0
     rows = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
     params = {name: (value, kind) for system, component, name, value, kind in rows if (system, component) == ("1", "1")}
     assert params["SYS_HITL"] == ("1", "6") and params["HIL_ACT_FUNC4"] == ("104", "6")
     assert params["CA_ROTOR0_PX"] == ("0.159099", "9")
     assert not [name for name in params if name.startswith(("PWM_", "SIM_"))]
-    ended = RUNNER.invoke(app, ["hil", "--write-params", str(tmp_path / "no" / "x"), "--vehicle", "quad_f450"])
+    ended = RUNNER.invoke(app, ["vehicle", "board-params", "quad_f450", "--out", str(tmp_path / "no" / "x")])
     assert ended.exit_code == 2 and "cannot read or write: " in ended.stderr

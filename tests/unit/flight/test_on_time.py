@@ -231,22 +231,26 @@ def test_if_one_of_several_never_comes_none_flies_and_the_error_says_which() -> 
 def test_the_verb_takes_several_ports_and_a_router_for_ground_stations(tmp_path: Path) -> None:
     boards = [ThreadBoard(), ThreadBoard()]
     with serial_board(boards[0]) as first, udp_board(boards[1]) as second:
-        words = ["hil", "--port", first, "--udp", str(second), "--control-hz", "100", "--until", "1.5", "--no-priority"]
-        ended = CliRunner().invoke(app, [*words, "--headless", "--out", str(tmp_path)])
+        words = ["fly", "quad_f450", "--control", "hardware", "--mission", "none", "--port", first, "--until", "1.5"]
+        rest = "control_hz=100,priority=false,ground_station=false"
+        words += ["--control-hz", "100", "--no-priority", "--no-ground-station"]
+        words += ["--beside", f"hardware=quad_f450,udp={second},{rest}"]
+        ended = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
     assert ended.exit_code in (0, 1), ended.output  # 1: this machine is too busy to keep time
     assert all((tmp_path / number / "flight.parquet").is_file() for number in ("1", "2"))
-    wrong = CliRunner().invoke(app, ["hil", "--udp", "1", "--vehicle", "a", "--vehicle", "b"])
-    assert wrong.exit_code == 2 and "2 vehicles for 1 boards" in wrong.stderr
-    named = CliRunner().invoke(app, ["hil", "--udp", "14997", "--link", "vehicle=udpout:127.0.0.1:1"])
+    board = ["fly", "quad_f450", "--control", "hardware", "--udp", "14997"]
+    named = CliRunner().invoke(app, [*board, "--link", "vehicle=udpout:127.0.0.1:1"])
     assert named.exit_code == 2 and "give the connection another name" in " ".join(named.stderr.split())
 
 
 def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp_path: Path) -> None:
     boards = [ThreadBoard(), ThreadBoard()]
     with serial_board(boards[0]) as first, udp_board(boards[1]) as second:
-        words = ["hil", "--port", f"{first}=quad_f450", "--udp", f"{second}=rover_differential"]
-        words += ["--beside", "reference=quad_f450", "--control-hz", "100", "--until", "1.5", "--no-priority"]
-        ended = CliRunner().invoke(app, [*words, "--headless", "--out", str(tmp_path)])
+        words = ["fly", "quad_f450", "--control", "hardware", "--mission", "none", "--port", first, "--until", "1.5"]
+        rest = "control_hz=100,priority=false,ground_station=false"
+        words += ["--control-hz", "100", "--no-priority", "--no-ground-station"]
+        words += ["--beside", f"hardware=rover_differential,udp={second},{rest}", "--beside", "reference=quad_f450"]
+        ended = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
     assert ended.exit_code in (0, 1, 2), ended.output  # not 0: this machine is too busy to keep time
     flown = [load_order(tmp_path / number) for number in ("1", "2", "3")]
     assert [order.vehicle for order in flown] == ["quad_f450", "rover_differential", "quad_f450"]
@@ -258,16 +262,17 @@ def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--udp", "99999"], "give a port, 1 to 65535"),
-        (["--udp", "x=quad_f450"], "give a port, 1 to 65535"),
+        (["--udp", "99999"], "65535"),
+        (["--udp", "x"], "'--udp'"),
         (["--udp", "14997", "--beside", "quad_f450"], "give CONTROL=VEHICLE"),
         (["--udp", "14997", "--beside", "pxx4=quad_f450"], "pxx4"),
-        (["--udp", "14997=quad_f45O"], "quad_f45O"),
-        (["--udp", "1=a", "--udp", "2=b", "--vehicle", "a", "--vehicle", "b"], "not in both"),
+        (["--udp", "14997", "--beside", "hardware=quad_f45O,udp=14998"], "quad_f45O"),
+        (["--udp", "14997", "--beside", "hardware=quad_f450,upd=14998"], "upd"),
+        (["--udp", "14997", "--port", "/dev/ttyACM0"], "one of the two"),
     ],
 )
 def test_a_list_of_ports_that_is_wrong_is_refused_with_the_reason(words: list[str], reason: str) -> None:
-    ended = CliRunner().invoke(app, ["hil", *words])
+    ended = CliRunner().invoke(app, ["fly", "quad_f450", "--control", "hardware", *words])
     assert ended.exit_code == 2 and reason in " ".join(ended.stderr.split())
 
 
