@@ -82,7 +82,8 @@ def fake_px4(tmp_path: Path, alone: None) -> Path:
     for name in ("rcS", "px4-rc.mavlink"):
         (start / name).write_text("#!/bin/sh\n")
     program = folder / "bin" / "px4"
-    standin = f"exec {shlex.quote(sys.executable)} -c 'from ironbird.cli.main import main; main()' connect autopilot --px4-protocol"
+    program_text = f"{shlex.quote(sys.executable)} -c 'from ironbird.cli.main import main; main()'"
+    standin = f"exec {program_text} connect autopilot --px4-protocol"
     program.write_text(
         "#!/bin/sh\n"
         "# -d etc -w work -i instance\n"
