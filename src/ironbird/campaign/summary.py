@@ -133,10 +133,10 @@ class Difference:
         return dict(Counter(", ".join(what) for what in self.redefined.values()))
 
     def record(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data; a margin that is no finite number is None."""
         return {
             "verdicts": [[c.flight_id, c.before.verdict, c.after.verdict] for c in self.verdicts],
-            "margins": [[c.flight_id, _text(c.before.margin), _text(c.after.margin)] for c in self.margins],
+            "margins": [[c.flight_id, _number(c.before.margin), _number(c.after.margin)] for c in self.margins],
             "redefined": self.redefined,
             "only_before": self.only_before,
             "only_after": self.only_after,
@@ -144,8 +144,8 @@ class Difference:
         }
 
 
-def _text(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def compare(

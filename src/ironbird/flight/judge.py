@@ -91,7 +91,11 @@ class Judged:
     reactions: list[str] = field(default_factory=list)  # what a control system outside did after each fault
 
     def record(self) -> dict[str, Any]:
-        """Plain data for files and databases: no infinities, which JSON lacks."""
+        """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
+
+        Each judgement has its `status` beside it, which says what a margin of None is: more than any number where the
+        requirement holds, less than any where it is broken.
+        """
         return {
             name: value if type(value) is str or name in _FINITE else _finite(value)
             for name, value in vars(self).items()
@@ -352,15 +356,15 @@ _FINITE = frozenset({"modes", "fault_modes", "reactions"})  # have no infinities
 
 
 def _finite(value: Any) -> Any:
-    """Plain data without infinities; what it holds is new, so that the original is not changed."""
+    """Plain data with None for infinities and NaN; what it holds is new, so that the original is not changed."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is float or isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return value if math.isfinite(value) else None
     if kind is Judgement:
         numbers = {name: _finite(getattr(value, name)) for name in ("margin", "time_s", "broken_s")}
-        return {**vars(value), **numbers}
+        return {**vars(value), **numbers, "status": value.status}
     if isinstance(value, dict):
         return {key: entry if type(entry) in _PLAIN else _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ironbird.errors import IronbirdError, LinkError
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.flight import Flight
 from ironbird.flight.systems import is_outside
@@ -65,11 +66,10 @@ def write_flight_folder(
                 write_tunings(part, flight.order.tunings)
         if flight.autopilot_events:
             said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.autopilot_events]
-            _write_json(folder / "autopilot_events.json", said)
+            write_text(folder / "autopilot_events.json", json_text(said))
         if flight.measured:
-            _write_json(
-                folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
-            )
+            measured = {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
+            write_text(folder / "link.json", json_text(measured, "ironbird/link/1"))
         write_sight(flight, folder)
         if ulog:
             write_ulog(flight.log, folder / "flight.ulg")
@@ -77,7 +77,7 @@ def write_flight_folder(
             flight.log.to_csv(folder / "flight.csv")
         write_flight_page(flight, folder / "flight.html", autopilot, origin)
         rows = _summary(flight, autopilot)
-        _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
+        write_text(folder / "summary.json", summary_text(rows, flight.figures()))
         for name, written in optional.items():  # of an earlier flight in this folder
             if not written:
                 (folder / name).unlink(missing_ok=True)
@@ -126,5 +126,6 @@ def _summary(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
     return rows
 
 
-def _write_json(path: Path, data: object) -> None:
-    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+def summary_text(rows: Mapping[str, str], figures: Mapping[str, Any]) -> str:
+    """A flight's summary.json: rows for people, and the same as numbers under `figures` (SI)."""
+    return json_text({**rows, "figures": figures}, "ironbird/flight-summary/1")
