@@ -11,12 +11,14 @@ import contextlib
 import gc
 import itertools
 import multiprocessing
+import multiprocessing.context
 import os
 import random
 import signal
 import sys
 import threading
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -581,6 +583,28 @@ def death(code: int | None) -> str:
 # ---------------------------------------------------------------------- places
 
 
+class _SpawnProcess(multiprocessing.context.SpawnProcess):
+    """A new process that does not run the user's script again: a worker needs nothing of it.
+
+    So a script may call `ib.campaign` without `if __name__ == "__main__"`.
+    """
+
+    def start(self) -> None:
+        """Start it while the main module has no file."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _SpawnContext(multiprocessing.context.SpawnContext):
+    """New processes of this kind."""
+
+    Process = _SpawnProcess  # type: ignore[assignment]
+
+
 class Crew:
     """Workers: processes on this machine."""
 
@@ -651,7 +675,7 @@ class Crew:
 
     def open(self, workers: int | None = None, *, copied: bool = False) -> Executor:
         """A pool of workers: new processes, or copies of this one."""
-        context = multiprocessing.get_context("fork" if copied else "spawn")
+        context = multiprocessing.get_context("fork") if copied else _SpawnContext()
         return ProcessPoolExecutor(
             workers or self.workers, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),)
         )

@@ -108,6 +108,16 @@ def load_suite(path: str | Path) -> Suite:
     return suite
 
 
+def planned_case(path: str | Path, case: str | None = None) -> Planned:
+    """One case of a suite or case file by its id; without an id the only one that there is."""
+    cases = {planned.id: planned for planned in load_suite(path).cases}
+    if case is None and len(cases) == 1:
+        return next(iter(cases.values()))
+    if case not in cases:
+        raise UnknownNameError("case", str(case), cases, str(path))
+    return cases[case]
+
+
 def check(path: str | Path) -> list[Problem]:
     """All problems of a suite or case file."""
     return read_suite(suite_path(path))[1]

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from pydantic import ValidationError
@@ -353,6 +353,28 @@ def load_order(path: str | Path) -> Order:
     return parse_order(text, str(path))
 
 
+class Ordered(TypedDict, total=False):
+    """The arguments of `make_order` but vehicle and control, as `ib.fly` takes them."""
+
+    mission: Mission | str | Path | None
+    faults: Sequence[Injection | str]
+    faults_files: Sequence[str | Path]
+    requirements: Sequence[Requirement | str]
+    weather: Weather | None
+    settings: Mapping[str, Number] | None
+    tunings: Sequence[Tuning]
+    options: Mapping[str, Option] | None
+    script: str
+    seed: int
+    until_s: float | None
+    log_s: float
+    place: Home | None
+    world: str | Path
+    sight: Sequence[Mapping[str, Any]]
+    integration: str
+    script_name: str
+
+
 def make_order(
     vehicle: str | Path,
     *,
@@ -375,10 +397,35 @@ def make_order(
     integration: str = "",
     script_name: str = "",
 ) -> Order:
-    """An order in short: what is not given is what the vehicle usually has, its own mission, calm air.
+    """An order: everything that defines a flight. What is not given is what the vehicle usually has.
 
-    A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
-    it was planned from, unless a `place` is given. `faults_files` define faults of one's own.
+    Parameters
+    ----------
+    vehicle : str or Path
+        Catalogue name, or a TOML file.
+    control : str, optional
+        Name of a control system (`ib.system_names()`); the vehicle's usual one by default.
+    mission, faults, faults_files, requirements, weather, settings, tunings, options, script, seed, until_s, log_s, \
+    place, world, sight, integration, script_name
+        As in `ib.fly`.
+
+    Returns
+    -------
+    Order
+        Give it to `ib.fly`; `order.text()` is its TOML file.
+
+    Raises
+    ------
+    UnknownNameError
+        If a vehicle, mission, fault or requirement has no such name.
+    OrderError
+        If arguments do not fit together.
+
+    Examples
+    --------
+    >>> order = ib.make_order("quad_f450", mission="hover", until_s=2.0, seed=3)
+    >>> ib.parse_order(order.text()) == order
+    True
     """
     if mission is None and script and _is_plan(script):
         flown, name = None, script_name

@@ -25,7 +25,7 @@ def write_table(results: Sequence[FlightResult], path: Path) -> None:
     if path.suffix == ".json":
         write_text(path, results_text(results))
     elif path.suffix in (".csv", ".parquet"):
-        table = _table(results)
+        table = table_of(results)
         with replacing(path) as part:
             pa_csv.write_csv(_harmless(table), part) if path.suffix == ".csv" else pq.write_table(table, part)
     else:
@@ -38,8 +38,8 @@ def results_text(results: Sequence[FlightResult], campaign: str | None = None) -
     return json_text({**named, "flights": [r.record() for r in results]}, "ironbird/campaign-results/1", indent=1)
 
 
-def _table(results: Sequence[FlightResult]) -> pa.Table:
-    """A column that holds words anywhere holds words everywhere."""
+def table_of(results: Sequence[FlightResult]) -> pa.Table:
+    """One row per flight; a column that holds words anywhere holds words everywhere."""
     rows = [_row(result) for result in results]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     words = {name for name in columns if any(isinstance(row.get(name), str) for row in rows)}
