@@ -14,7 +14,27 @@ from ironbird.flight.judge import ERROR, FAIL, PASS, Judged, Judgement
 
 @dataclass(frozen=True, kw_only=True)
 class FlightResult(Judged):
-    """All that is kept of one flight."""
+    """All that is kept of one flight of a campaign.
+
+    Attributes
+    ----------
+    id : str
+        The flight's id, for example `motor-loss/0007/s3`.
+    case_id : str
+        Id of its case.
+    seed : int
+        Seed of all noise.
+    values : dict
+        The varied parameters by name.
+    expect : str or None
+        The verdict that its case says; None is pass.
+    trace : str or None
+        File name of its log in the folder `traces`, if it was kept.
+    digest, verdict, sentence, outcome, crashed, ended_s, impact_mps, margin, score, level, sha256, model_hash
+        As in `Judged`.
+    judgements, witnesses, modes, fault_modes, reactions
+        As in `Judged`.
+    """
 
     id: str
     case_id: str

@@ -43,7 +43,19 @@ MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults t
 
 @dataclass(frozen=True)
 class Suite:
-    """Checked cases, ready to be flown."""
+    """Checked cases, ready to be flown.
+
+    Attributes
+    ----------
+    id : str
+        Name of the suite, or of its file.
+    title : str
+        One line; may be empty.
+    path : Path
+        Its file.
+    cases : tuple of Planned
+        The cases with what varies in them.
+    """
 
     id: str
     title: str
@@ -100,7 +112,31 @@ def suite_path(name: str | Path) -> Path:
 
 
 def load_suite(path: str | Path) -> Suite:
-    """A suite or a case file, checked; raises `CaseError` with all problems."""
+    """Load and check a suite or case file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file, or the name of a built-in suite.
+
+    Returns
+    -------
+    Suite
+        Its cases; `suite.flights()` are all flights.
+
+    Raises
+    ------
+    CaseError
+        If it has problems: all of them.
+    UnknownNameError
+        If there is no such built-in suite.
+
+    Examples
+    --------
+    >>> suite = ib.load_suite("regression")
+    >>> suite.count() == len(suite.flights())
+    True
+    """
     suite, problems = read_suite(suite_path(path))
     if problems:
         raise CaseError(str(path), problems)

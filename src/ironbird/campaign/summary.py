@@ -119,7 +119,21 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two campaigns side by side, flight by flight."""
+    """Two campaigns side by side, flight by flight.
+
+    Attributes
+    ----------
+    verdicts : list of Change
+        Flights whose verdict changed: `flight_id`, `before`, `after` (both `FlightResult`).
+    margins : list of Change
+        Flights with the same verdict and another margin; the largest movement first.
+    redefined : dict of str to list of str
+        What of a flight's definition is not the same, by flight.
+    only_before, only_after : list of str
+        Flights that only one campaign has.
+    same : int
+        Number of flights with equal hashes of their logs.
+    """
 
     verdicts: list[Change]  # changed verdicts
     margins: list[Change]  # same verdict, another margin; largest movement first

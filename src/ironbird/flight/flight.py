@@ -41,7 +41,57 @@ STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicl
 
 @dataclass(kw_only=True)
 class Flight(Flown):
-    """A flight that was flown and judged, with its vehicle."""
+    """A flight that was flown and judged, with its vehicle.
+
+    Attributes
+    ----------
+    order : Order
+        Everything that defines it.
+    log : Log
+        All signals over time.
+    judged : Judged
+        What the judge says: verdict, sentence, margins.
+    witnesses : list of Witness
+        What each fault did.
+    vehicle : Vehicle
+        The vehicle.
+    model : CompiledModel
+        Its model.
+    wall_s : float
+        Time that the flight took to compute, in s.
+    triggered_s : list of float
+        Time in s at which the condition of each fault first held; infinite if it never did.
+    twin : Log or None
+        The same flight without faults.
+    autopilot_events : list of AutopilotEvent
+        What an external control system did and said: `time_s`, `kind`, `text`.
+    link : dict of str
+        Figures of the link to it, in words.
+    measured : dict
+        The same as numbers.
+    logs : list of Path
+        Log files that it left.
+    samples : list of Sample
+        What sensors of the world saw.
+    rig_failure : str
+        Why the test rig failed; empty if it did not.
+    lane : int
+        Its lane in the log.
+    run_ended_s : float
+        Time of the last step in s.
+    kernel_s : float
+        Processor time in native code, in s.
+    records : bool
+        Whether it was flown by commands that are recorded in its order.
+    of_object : bool
+        Whether the vehicle was an object of a Python program: its diagram may differ from its file's.
+
+    Examples
+    --------
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight.verdict, flight.survived
+    ('pass', True)
+    """
 
     vehicle: Vehicle
     model: CompiledModel
@@ -170,6 +220,18 @@ class Flight(Flown):
             rows["battery"] = f"{100 * found['battery_left']:.1f} % left, {found['battery_V']:.2f} V"
         return rows
 
+    def attitude_set(self) -> np.ndarray | None:
+        """Roll, pitch and yaw that the controller asked for in rad, [row, 3]; NaN or None where it is not known."""
+        from ironbird.flight.set_points import attitude_set
+
+        return attitude_set(self)
+
+    def velocity_set(self) -> np.ndarray | None:
+        """Velocity that the controller asked for in m/s, [row, 3] north, east, down; NaN or None if it is not known."""
+        from ironbird.flight.set_points import velocity_set
+
+        return velocity_set(self)
+
     def tracking_error(self) -> np.ndarray:
         """Distance between the vehicle and its navigator's set-point in m, without the start."""
         return flying(self.log.time(), derived(self.log, "position_error"))
@@ -293,7 +355,7 @@ def fly(
     >>> flight
     <Flight of 'quad_f450' under truth, 2 s: pass, flown to the end at 2.00 s>
     >>> flight.log["body.p_NB_N"].shape
-    (101, 3)
+    (100, 3)
     """
     system: ControlSystem | None = None
     if control is not None and not isinstance(control, str):

@@ -37,9 +37,38 @@ def clear_flight_folder(folder: Path) -> None:
 
 
 def write_flight_folder(
-    flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
+    flight: Flight, folder: str | Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
 ) -> dict[str, str]:
-    """Write all files of a flight and return its summary. Each file appears whole or not at all."""
+    """Write all files of a flight: log, page, order, summary. Each file appears whole or not at all.
+
+    Parameters
+    ----------
+    flight : Flight
+        The flight.
+    folder : str or Path
+        Folder to write into; it is made if need be.
+    ulog : bool, default False
+        Write `flight.ulg` as well, for tools of PX4.
+    csv : bool, default False
+        Write `flight.csv` as well.
+    origin : Origin, optional
+        The campaign that the page leads back to.
+
+    Returns
+    -------
+    dict of str
+        The summary, as the command prints it.
+
+    Raises
+    ------
+    IronbirdError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> rows = ib.write_flight_folder(flight, "out/mine")  # doctest: +SKIP
+    """
+    folder = Path(folder)
     planned = flight.order.has_plan_file
     optional = {
         "mission.plan": planned,
