@@ -18,6 +18,7 @@ from ironbird.report.table import table_of, write_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from ironbird.campaign.case import FlightCase
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign as StoredCampaign
@@ -177,7 +178,7 @@ class Campaign:
             raise StoreError(f"flight '{flight_id}' is a scenario: fly it with ib.fly_scenario")
         return fly(case)
 
-    def _cases(self) -> dict[str, object]:
+    def _cases(self) -> dict[str, FlightCase]:
         with self._reading() as store:
             return {case.id: case for case in store.cases(self._stored)}
 

@@ -119,7 +119,7 @@ def search(
     ----------
     suite : str or Path
         A case or suite file (TOML), or the name of a built-in suite. The case must have something that varies, for
-        example `severity = { uniform = [0, 1] }`.
+        example `severity = { uniform = [0, 1], steps = 5 }`.
     case : str, optional
         Id of the case; needed if the file has several.
     trials : int, default 200

@@ -633,7 +633,7 @@ class _SpawnProcess(multiprocessing.context.SpawnProcess):
 class _SpawnContext(multiprocessing.context.SpawnContext):
     """New processes of this kind."""
 
-    Process = _SpawnProcess  # type: ignore[assignment]
+    Process = _SpawnProcess
 
 
 class Crew:
