@@ -72,7 +72,7 @@ class FlightResult(Judged):
             judgements = [_judgement(entry) for entry in data["judgements"]]
             data["judgements"] = judgements
             if data["margin"] is None:
-                broken = any(judgement.margin == -math.inf for judgement in judgements)
+                broken = data["verdict"] == FAIL or any(judgement.margin == -math.inf for judgement in judgements)
                 unflown = data["verdict"] == ERROR and not judgements
                 data["margin"] = math.nan if unflown else -math.inf if broken else math.inf
             data["ended_s"] = float(data["ended_s"])
