@@ -100,8 +100,8 @@ state = ib.start(model, lanes=8, seed=1)  # eight vehicles side by side
 print(ib.run(state, until_s=2.0, log=["body.p_NB_N"]).lane("body.p_NB_N", 7)[-1])
 """,
         "compile_model start run advance restore system_names | FunctionSystem ControlSystem Rig Kind Options Task "
-        "Seat Block View Values Rates In Out State Param Noise Clock Diagram CompiledModel RunState ParamEvent Episodes "
-        "IronbirdError",
+        "Seat Block View Values Rates In Out State Param Noise Clock Diagram CompiledModel RunState ParamEvent "
+        "Episodes IronbirdError",
     ),
 }
 ALIASES = {

@@ -14,9 +14,8 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
-
 from json_documents import checked
+from typer.testing import CliRunner, Result
 
 from ironbird.campaign.suite import load_suite
 from ironbird.cli.main import app

@@ -298,7 +298,7 @@ def compare_records(
     window_s : tuple of float, optional
         First and last second of the real record to use; all of it by default.
     restart_s : float, optional
-        The driven model begins anew from the record's state every so many s; never by default.
+        The driven model restarts from the record's state every so many s; never by default.
     settings : mapping, optional
         Parameters of the driven model by path.
     salvage : bool, default False

@@ -245,7 +245,7 @@ def list_campaigns(
 
 
 def _store_with(url: str | None, name: str) -> Store:
-    """The store that has a campaign; a place that was not named is said."""
+    """The store that has a campaign; a place that was not named is printed."""
     from ironbird.campaign.session import store_with
 
     return store_with(name, url, lambda folder: typer.echo(f"campaign {name} is in {folder}", err=True))

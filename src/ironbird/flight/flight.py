@@ -64,7 +64,7 @@ class Flight(Flown):
     twin : Log or None
         The same flight without faults.
     autopilot_events : list of AutopilotEvent
-        What an external control system did and said: `time_s`, `kind`, `text`.
+        What an external control system did and reported: `time_s`, `kind`, `text`.
     link : dict of str
         Figures of the link to it, in words.
     measured : dict

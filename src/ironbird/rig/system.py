@@ -176,7 +176,7 @@ class FunctionSystem(ControlSystem):
     traffic : Traffic, optional
         Counts what goes over its link.
     autopilot_events : list of AutopilotEvent, default []
-        What it did and said, for reports.
+        What it did and reported, for the flight's page.
 
     Examples
     --------

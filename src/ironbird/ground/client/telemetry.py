@@ -24,7 +24,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """What a vehicle last said of itself; a number that it did not say is NaN.
+    """What a vehicle last reported of itself; a number that it did not send is NaN.
 
     Attributes
     ----------
