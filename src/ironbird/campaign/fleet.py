@@ -132,9 +132,9 @@ def fly_fleet(
 
 
 def as_data(row: FleetRow) -> dict[str, Any]:
-    """For JSON, which has no NaN."""
+    """For JSON, which has neither NaN nor infinities."""
     data = asdict(row) | {"times_real_time": row.times_real_time}
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in data.items()}
 
 
 def page(rows: Sequence[FleetRow]) -> str:

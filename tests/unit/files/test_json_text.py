@@ -53,6 +53,12 @@ def test_a_schema_is_one_and_names_itself(name: str) -> None:
     assert set(schema["required"]) <= set(schema["properties"])
 
 
+def test_tables_of_a_command_are_a_document() -> None:
+    table = {"title": "Trim", "rows": {"speed": "0 m/s"}, "figures": {"speed_mps": 0.0, "margin": math.inf}}
+    document = checked(json_text({"tables": [table]}, "ironbird/tables/1"))
+    assert document["tables"][0]["figures"] == {"speed_mps": 0.0, "margin": None}
+
+
 def test_a_document_with_words_for_numbers_is_refused() -> None:
     with pytest.raises(AssertionError):
         checked('{"schema": "ironbird/link/1", "verdict": "pass", "sentence": "", "delay_s": "inf"}')
