@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ironbird.campaign.session import begun_campaign, store_with
 from ironbird.campaign.summary import compare
-from ironbird.errors import StoreError
+from ironbird.errors import IronbirdWarning, StoreError
 from ironbird.flight.judge import VERDICTS
 from ironbird.report.campaign_folder import write_campaign_folder
 from ironbird.report.table import table_of, write_table
@@ -293,20 +294,27 @@ def open_campaign(name: str, store: str | None = None) -> Campaign:
 
 
 @contextmanager
-def _line(own: Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None] | None]:
-    """How far a campaign is, in one line on standard error that is written over; nothing in files and pipes."""
-    if own is not None or not sys.stderr.isatty():
-        yield own
-        return
-    width = 0
+def _line(own: Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None]]:
+    """How far a campaign is, in one line on standard error that is written over; nothing in files and pipes.
+
+    What happened to workers is a warning.
+    """
+    shown = own is None and sys.stderr.isatty()
+    width = warned = 0
 
     def update(state: Progress) -> None:
-        nonlocal width
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in state.counts.items() if count)
-        text = f"{state.done}/{state.total}  {state.rate:.1f}/s  {verdicts}"
-        width = max(width, len(text))
-        sys.stderr.write(f"\r{text:{width}}")
-        sys.stderr.flush()
+        nonlocal width, warned
+        for text in state.said[warned:]:
+            warnings.warn(text, IronbirdWarning, stacklevel=2)
+        warned = len(state.said)
+        if own is not None:
+            own(state)
+        if shown:
+            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in state.counts.items() if count)
+            text = f"{state.done}/{state.total}  {state.rate:.1f}/s  {verdicts}"
+            width = max(width, len(text))
+            sys.stderr.write(f"\r{text:{width}}")
+            sys.stderr.flush()
 
     try:
         yield update

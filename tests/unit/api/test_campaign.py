@@ -13,9 +13,11 @@ from json_documents import checked
 from typer.testing import CliRunner
 
 import ironbird as ib
+from ironbird.api.campaign import _line
 from ironbird.campaign import places
+from ironbird.campaign.runner import Progress
 from ironbird.cli.main import app
-from ironbird.errors import CaseError, StoreError, UnknownNameError
+from ironbird.errors import CaseError, IronbirdWarning, StoreError, UnknownNameError
 
 SUITE = """
 schema = 1
@@ -124,6 +126,18 @@ def test_progress_is_a_line_on_a_terminal_and_nothing_elsewhere(suite: Path, mon
     monkeypatch.setattr(sys, "stderr", quiet)
     ib.campaign("three.toml", workers=1, name="unseen")
     assert quiet.getvalue() == ""
+
+
+def test_what_happened_to_workers_is_a_warning() -> None:
+    seen: list[int] = []
+    with _line(lambda state: seen.append(state.done)) as update:
+        state = Progress(total=4, done=1)
+        update(state)
+        state.said.append("a worker died")
+        with pytest.warns(IronbirdWarning, match="a worker died"):
+            update(state)
+        update(state)  # once
+    assert seen == [1, 1, 1]
 
 
 def test_own_progress_takes_the_place_of_the_line(suite: Path) -> None:
