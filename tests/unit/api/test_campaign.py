@@ -99,6 +99,18 @@ def test_the_command_and_the_function_fly_the_same(suite: Path) -> None:
     assert ours.fly("wind/0002/s0").sha256 == ours.flights[1].sha256
 
 
+def test_a_campaign_that_is_not_flown_to_its_end_is_not_as_expected(suite: Path) -> None:
+    store = ib.Store()
+    stored = store.create("half", "", {}, ib.load_suite("three.toml").flights()[:2])
+    [first, _] = ib.fly_all([case for _, case in store.open_cases(stored)])
+    store.write(stored, [(0, first)])
+    store.close()
+
+    half = ib.open_campaign("half")
+    assert half.verdicts["open"] == 1 and len(half) == 2 and half.flights[0].verdict == "pass"
+    assert repr(half) == "<Campaign 'half': 2 flights, 1 pass, 1 open>" and not half.as_expected
+
+
 def test_a_sample_and_unknown_names(suite: Path) -> None:
     assert len(ib.campaign("three.toml", workers=1, sample=1)) == 1
     with pytest.raises(UnknownNameError, match=r"unknown tag 'wether' in three\.toml; did you mean 'weather'"):
@@ -161,12 +173,8 @@ def test_a_script_needs_no_guard(suite: Path, threads: bool) -> None:
 def test_a_package_that_is_a_function_is_still_a_package() -> None:
     import ironbird.campaign.suite as module
 
-    assert ib.campaign is sys.modules["ironbird.campaign"] and ironbird_suite() is module
-    assert (ib.campaign.__doc__ or "").startswith("Fly a suite of test cases")
-    assert callable(ib.export) and ib.export is importlib.import_module("ironbird.export")
-
-
-def ironbird_suite() -> object:
-    import ironbird
-
-    return vars(ironbird)["campaign"].suite
+    campaign: object = ib.campaign
+    export: object = ib.export
+    assert campaign is sys.modules["ironbird.campaign"] and vars(campaign)["suite"] is module
+    assert callable(campaign) and (campaign.__doc__ or "").startswith("Fly a suite of test cases")
+    assert callable(export) and export is importlib.import_module("ironbird.export")
