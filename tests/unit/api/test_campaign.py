@@ -177,4 +177,4 @@ def test_a_package_that_is_a_function_is_still_a_package() -> None:
     export: object = ib.export
     assert campaign is sys.modules["ironbird.campaign"] and vars(campaign)["suite"] is module
     assert callable(campaign) and (campaign.__doc__ or "").startswith("Fly a suite of test cases")
-    assert callable(export) and export is importlib.import_module("ironbird.export")
+    assert callable(export) and id(export) == id(importlib.import_module("ironbird.export"))
