@@ -149,6 +149,7 @@ docs: setup
 	$(BIN)/python tools/write_mavlink_table.py
 	$(BIN)/python tools/write_block_reference.py
 	$(BIN)/python tools/write_api_reference.py
+	$(BIN)/python tools/write_json_page.py
 	$(BIN)/python tools/write_command_reference.py
 	$(BIN)/python tools/write_lookup_pages.py
 	$(BIN)/python tools/write_fault_page.py

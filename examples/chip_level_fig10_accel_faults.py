@@ -15,9 +15,6 @@ from pathlib import Path
 import numpy as np
 
 import ironbird as ib
-from ironbird.flight.order import Weather
-from ironbird.report.flight.page import write_flight_page
-from ironbird.vehicles.load import CATALOG
 
 PAGE = Path("out") / "chip_level_fig10_accel_faults.html"
 NOISE_S, QUIET_S, OPEN_S = 15.0, 25.0, 30.0
@@ -34,7 +31,7 @@ CASES = {
 
 def vehicle_file(imus: int, folder: Path) -> Path:
     """The F450 with so many IMUs."""
-    text = (CATALOG / "quad_f450.toml").read_text()
+    text = ib.vehicle_path("quad_f450").read_text()
     path = folder / f"quad_f450_{imus}_imu.toml"
     path.write_text(
         text.replace('id = "quad_f450"', f'id = "quad_f450_{imus}_imu"').replace(
@@ -67,7 +64,7 @@ def main() -> None:
                     vehicle,
                     control="reference",
                     mission="square",
-                    weather=Weather(3.0, 240.0, 4.6),
+                    weather=ib.Weather(3.0, 240.0, 4.6),
                     seed=1,
                     faults=faults,
                     until_s=90.0,
@@ -75,7 +72,7 @@ def main() -> None:
                 print(row(case, imus, flight))
                 if imus == 1 and GYRO in faults:
                     PAGE.parent.mkdir(exist_ok=True)
-                    write_flight_page(flight, PAGE)
+                    ib.write_flight_page(flight, PAGE)
     print(PAGE)
 
 

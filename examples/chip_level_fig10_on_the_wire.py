@@ -15,7 +15,6 @@ from pathlib import Path
 import ironbird as ib
 from ironbird.boards.board import load_board
 from ironbird.boards.native_board import NativeBoard
-from ironbird.report.flight.page import write_flight_page
 
 PAGE = Path("out") / "chip_level_fig10_on_the_wire.html"
 NOISE_S, QUIET_S, OPEN_S = 12.0, 18.0, 22.0
@@ -52,7 +51,7 @@ def main() -> None:
             print(f"{'':18} {witness.sentence()}")
         if case == "noise, then open":
             PAGE.parent.mkdir(exist_ok=True)
-            write_flight_page(flight, PAGE)
+            ib.write_flight_page(flight, PAGE)
     print(f"page: {PAGE}")
 
 

@@ -18,12 +18,11 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ironbird import Block, Clock, Diagram, Out, Param, compile_model, run, start
+from ironbird import Block, Clock, Diagram, Out, Param, Values, View, compile_model, run, start
 from ironbird.blocks.sensors.imu import Imu
 from ironbird.blocks.sensors.products import imu_params
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.credibility.index import mean_index, normalised
-from ironbird.model.block import Values, View
 
 PAGE = Path("out") / "chip_level_fig8_temperature.html"
 SAMPLE_S, LOG_S, LENGTH_S = 0.004, 0.5, 300.0

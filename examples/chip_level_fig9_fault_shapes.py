@@ -15,11 +15,10 @@ import casadi as ca
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ironbird import Block, Clock, Diagram, Log, Out, Param, ParamEvent, compile_model, run, start
+from ironbird import Block, Clock, Diagram, Log, Out, Param, ParamEvent, Values, View, compile_model, run, start
 from ironbird.blocks.sensors.imu import Imu
 from ironbird.blocks.sensors.products import imu_params
 from ironbird.blocks.sensors.signal_fault import SignalFault
-from ironbird.model.block import Values, View
 
 SAMPLE_S = 0.004
 END_S = 20.0

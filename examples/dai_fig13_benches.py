@@ -16,9 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ironbird import compile_model, start
-from ironbird.analysis.level import level_trim
-from ironbird.analysis.linear import linearize
+from ironbird import compile_model, level_trim, linearize, load_vehicle, start
 from ironbird.analysis.spectra import FrequencyResponse, local_response, log_frequencies
 from ironbird.blocks.sensors.products import imu_params
 from ironbird.credibility.index import frequency_errors, normalised, performance_errors, time_errors
@@ -27,7 +25,6 @@ from ironbird.identification.bench import propulsion, read_bench, step_time
 from ironbird.identification.excite import excitation
 from ironbird.identification.virtual import CONTROL_S, LINK_S, excited_flight, with_noise
 from ironbird.runtime.stepper import Stepper
-from ironbird.vehicles.load import load_vehicle
 
 PAGE = Path("out") / "dai_fig13_benches.html"
 STAND = Path(__file__).parents[1] / "tests" / "data" / "propulsion" / "static_a1_7.csv"

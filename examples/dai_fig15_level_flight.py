@@ -17,11 +17,10 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+import ironbird as ib
 from ironbird.credibility.index import mean_index, normalised, time_errors
 from ironbird.credibility.record import Record
 from ironbird.identification.excite import excitation
-from ironbird.identification.output_error import identify
-from ironbird.identification.result import identified_vehicle
 from ironbird.identification.virtual import CONTROL_S, excited_flight
 from ironbird.model.signal import Number
 
@@ -66,8 +65,8 @@ def calibration_flight() -> Record:
 
 def main() -> None:
     """Calibrate, fly the step three times, compare, draw, say where."""
-    fit = identify(calibration_flight(), "quad_f450", WORDS, params={"battery.resistance": 0.0, **STILL})
-    calibrated = identified_vehicle(fit, "quad_f450", OUT / "quad_f450_calibrated.toml")
+    fit = ib.identify(calibration_flight(), "quad_f450", WORDS, settings={"battery.resistance": 0.0, **STILL})
+    calibrated = fit.write_vehicle(OUT / "quad_f450_calibrated.toml")
     for e in fit.estimates:
         print(f"{e.name}: Fig. 14 {e.before:.4g}, calibrated {e.value:.4g} ± {e.sigma:.2g} {e.unit}")
     flights = {

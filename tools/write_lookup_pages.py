@@ -59,7 +59,7 @@ def missions_page() -> str:
         "",
     ]
     for title, model in (("Mission", Mission), ("Item", Item)):
-        lines += [f"## {title}", "", inspect.cleandoc(model.__doc__ or ""), "", "| key | default |", "| --- | --- |"]
+        lines += [f"## {title}", "", _line(model.__doc__), "", "| key | default |", "| --- | --- |"]
         lines += [f"| `{field.alias or key}` | {_usual(field)} |" for key, field in model.model_fields.items()]
         lines.append("")
     lines += [
@@ -139,7 +139,7 @@ def _tables_in(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _line(doc: str | None) -> str:
-    return inspect.cleandoc(doc or "")
+    return inspect.cleandoc(doc or "").partition("\n\nParameters\n")[0]  # the tables have these
 
 
 def _slug(heading: str) -> str:

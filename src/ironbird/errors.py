@@ -47,7 +47,16 @@ def shortened(value: object, most: int = SHOWN) -> str:
 
 
 class IronbirdError(Exception):
-    """Base of all errors that a user can cause and cure."""
+    """Base of all errors that a user can cause and cure; the others are in `ironbird.errors`.
+
+    Examples
+    --------
+    >>> try:
+    ...     ib.fly("quad_f405")
+    ... except ib.IronbirdError as error:
+    ...     print(error)
+    unknown vehicle 'quad_f405'; did you mean 'quad_f450' or ...
+    """
 
 
 class ModelError(IronbirdError):

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
+from json_documents import checked
 from typer.testing import CliRunner, Result
 
 from ironbird.campaign.suite import load_suite
@@ -138,7 +139,7 @@ def test_reports(place: Path) -> None:
     assert "4 pass, 2 fail" in page and "not as expected" not in page
     suite = ElementTree.parse(folder / "junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "0", "0")
-    flights = json.loads((folder / "results.json").read_text())["flights"]
+    flights = checked(folder / "results.json")["flights"]
     assert [flight["verdict"] for flight in flights] == ["pass"] * 4 + ["fail"] * 2
     assert len(list((folder / "traces").glob("loss_*.parquet"))) == 2
 
@@ -229,7 +230,7 @@ def test_export(place: Path) -> None:
     with (place / "t.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     table = pq.read_table(place / "t.parquet").to_pylist()
-    stored = json.loads((place / "t.json").read_text())
+    stored = checked(place / "t.json")["flights"]
     assert [row["flight"] for row in rows] == [row["flight"] for row in table] == [row["id"] for row in stored]
     assert [float(row["margin"]) for row in rows] == [row["margin"] for row in table]
     assert table[4]["value:fault.1.severity"] == 0.8 and table[0]["value:fault.1.severity"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 import unicodedata
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 import site_hooks
+from extension_points import EXTENSION_POINTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,6 +41,50 @@ def test_a_guide_ends_with_its_limits(guide: Path) -> None:
     else:
         assert headings[-1] == "Limits" and headings.count("Limits") == 1
         assert text.partition("\n## Limits\n")[2].count("\n- ") >= 1
+
+
+def imported(text: str) -> set[str]:
+    """Modules below `ironbird` that the Python code of a page imports, also code within texts."""
+    found = set()
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        for module, names in re.findall(r"^\s*from (ironbird[\w.]*) import ([^\n]*)", block, re.M):
+            below = [name.split()[0] for name in re.split(r"[,()]\s*", names.partition("#")[0]) if name.strip()]
+            found |= {f"{module}.{name}" for name in below}
+        found |= set(re.findall(r"^\s*import (ironbird\.[\w.]+)", block, re.M))
+    return found
+
+
+def points_of(modules: set[str]) -> dict[str, str]:
+    """The extension point of each module; empty if it is none."""
+    return {
+        module: next((point for point in EXTENSION_POINTS if module == point or module.startswith(f"{point}.")), "")
+        for module in modules
+    }
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDES], ids=lambda path: path.stem)
+def test_a_guide_imports_public_names_and_extension_points_alone(page: Path) -> None:
+    inside = [module for module, point in points_of(imported(page.read_text())).items() if not point]
+    assert not inside, f"{page.name} imports {inside}: take a name of ib., or add an extension point"
+
+
+def test_every_extension_point_is_there_and_almost_all_are_used_by_guides() -> None:
+    used = {point for page in GUIDES for point in points_of(imported(page.read_text())).values()}
+    others = {"ironbird.credibility", "ironbird.dataset", "ironbird.model", "ironbird.rig.system"}
+    assert set(EXTENSION_POINTS) - used == others
+    for module in EXTENSION_POINTS:
+        assert importlib.util.find_spec(module) is not None
+
+
+def test_imports_of_a_page_are_found() -> None:
+    text = (
+        '```python\nfrom ironbird.a import b, c as d  # e\nimport ironbird.f\nx = """\n  from ironbird.g import h\n```'
+    )
+    assert imported(text) == {"ironbird.a.b", "ironbird.a.c", "ironbird.f", "ironbird.g.h"}
+    assert points_of({"ironbird.world.rays", "ironbird.worlds"}) == {
+        "ironbird.world.rays": "ironbird.world",
+        "ironbird.worlds": "",
+    }
 
 
 @functools.cache

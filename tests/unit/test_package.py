@@ -342,15 +342,19 @@ def test_a_circle_of_imports_is_seen() -> None:
 
 def test_public_names_are_these_and_load() -> None:
     assert sorted(ironbird.__all__) == [
-        "AsyncRemoteVehicle", "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "Episodes", "FAULTS",
-        "Fault", "Flight", "FlightCase", "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError",
-        "Judged", "Judgement", "Kind", "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent",
-        "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState", "Seat", "State", "Store", "Task", "Telemetry",
-        "Trust", "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",
-        "connect", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission", "load_order", "load_suite",
-        "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order", "rehearsal", "restore", "run",
-        "run_campaign",
-        "shrink", "start", "system_names", "trim", "vehicle_ids", "write_flight_folder",
+        "AsyncRemoteVehicle", "Block", "Campaign", "Clock", "CompiledModel", "ControlSystem", "Credibility",
+        "Diagram", "Difference", "Episodes", "Exported", "FAULTS", "Fault", "Flight", "FlightCase",
+        "FlightResult", "FunctionSystem", "Home", "Identified", "ImportedVehicle", "In", "Injection",
+        "IronbirdError", "Judged", "Judgement", "Kind", "Log", "Mission", "Noise", "Options", "Order", "Out",
+        "Param", "ParamEvent", "Problem", "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState",
+        "ScenarioFlight", "SearchResult", "Seat", "State", "Store", "Suite", "Task", "Telemetry", "Trust",
+        "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "autotune",
+        "campaign", "case_check", "compare_records", "compile_model", "connect", "export", "falsify", "fly",
+        "fly_all", "fly_scenario", "fly_together", "identify", "import_vehicle", "level_trim", "linearize",
+        "load_mission", "load_order", "load_suite", "load_vehicle", "load_world", "make_order", "margins",
+        "modes_at", "open_campaign", "parse_fault", "parse_order", "read_log", "read_record", "rehearsal",
+        "restore", "run", "run_campaign", "search", "shrink", "start", "step_response", "system_names", "trim",
+        "vehicle_ids", "vehicle_path", "write_flight_folder", "write_flight_page",
     ]  # fmt: skip
     for name in ironbird.__all__:
         assert getattr(ironbird, name) is not None

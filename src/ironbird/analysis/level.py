@@ -124,10 +124,34 @@ class Mode:
 def level_trim(
     vehicle: Vehicle | str | Path, speed_mps: float | None = None, *, settings: Mapping[str, Number] | None = None
 ) -> Trim:
-    """Steady level motion to the north; without a speed, hovering if the vehicle can, else at its cruise speed.
+    """Find steady level motion to the north.
 
     Of many solutions the one is taken that uses the rotors that lift in hover and those that push in motion, with as
     little roll and pitch as can be, and the smallest commands.
+
+    Parameters
+    ----------
+    vehicle : str, Path or Vehicle
+        Catalogue name, TOML file, or a vehicle that was loaded.
+    speed_mps : float, optional
+        Speed in m/s; by default hovering if the vehicle can, else its cruise speed.
+    settings : mapping, optional
+        Parameters by path, in SI units.
+
+    Returns
+    -------
+    Trim
+        States, commands and attitude.
+
+    Raises
+    ------
+    ModelError
+        If there is no such motion.
+
+    Examples
+    --------
+    >>> ib.level_trim("quad_f450").speed_mps
+    0.0
     """
     if not isinstance(vehicle, Vehicle):
         vehicle = load_vehicle(vehicle, control="truth")
@@ -263,7 +287,23 @@ def _choices(
 
 
 def modes_at(trimmed: Trim) -> list[Mode]:
-    """Modes of the bare vehicle, slowest first; those that merely carry position and heading are left out."""
+    """Modes of the bare vehicle in steady motion, slowest first; those that merely carry position and heading are left
+    out.
+
+    Parameters
+    ----------
+    trimmed : Trim
+        What `ib.level_trim` returns.
+
+    Returns
+    -------
+    list of Mode
+        Eigenvalue in 1/s, name, and the states that take part.
+
+    Examples
+    --------
+    >>> modes = ib.modes_at(ib.level_trim("aerosonde"))  # doctest: +SKIP
+    """
     linear = linearize(trimmed.model, trimmed.point, inputs=trimmed.links)
     values, right = np.linalg.eig(linear.A)
     left = np.linalg.pinv(right)

@@ -39,10 +39,35 @@ def linearize(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] = (),
 ) -> LinearModel:
-    """A, B, C, D of the continuous part at a point (default: time zero).
+    """Linear model of the continuous part of a model at a point: A, B, C, D by exact derivatives.
 
-    `inputs` are external inputs or outputs of sampled blocks (default: all external inputs); `outputs` are
-    signals by path (default: the states).
+    Parameters
+    ----------
+    model : CompiledModel
+        The model.
+    at : OperatingPoint, optional
+        The point; time zero by default.
+    inputs : sequence of str, optional
+        External inputs, or outputs of sampled blocks; all external inputs by default.
+    outputs : sequence of str, default ()
+        Signals by path; the states by default.
+
+    Returns
+    -------
+    LinearModel
+        Matrices A, B, C, D with the names of states, inputs and outputs.
+
+    Raises
+    ------
+    ModelError
+        If a name is no input or output.
+
+    Examples
+    --------
+    >>> vehicle = ib.load_vehicle("quad_f450", control="external")
+    >>> linear = ib.linearize(ib.compile_model(vehicle.diagram))
+    >>> linear.A.shape[0] == linear.A.shape[1] == len(linear.states)
+    True
     """
     flat = model.flat
     point = at or operating_point(model)

@@ -34,13 +34,41 @@ def trim(
     tolerance: float = TOLERANCE,
     least: bool = False,
 ) -> OperatingPoint:
-    """Find states and inputs at which the continuous states stand still.
+    """Find states and inputs at which the continuous states of a model stand still.
 
-    `inputs` are free to choose within their declared range; `hold` fixes states and sampled outputs; states in
-    `moving` may change steadily; `require` asks signals (`body.euler`) to have values; NaN entries there are free.
     Solved by bounded Levenberg-Marquardt on exact derivatives; where several points do, the one near the guess is
-    found, or with `least` that with the smallest inputs. Raises `ModelError` if there is none: if a
-    residual is greater than `tolerance` (infinite: the nearest miss is taken).
+    found.
+
+    Parameters
+    ----------
+    model : CompiledModel
+        The model.
+    inputs : sequence of str
+        Inputs that are free to choose within their declared range.
+    hold : mapping, optional
+        States and sampled outputs that are fixed, by path.
+    moving : sequence of str, default ()
+        States that may change steadily.
+    require : mapping, optional
+        Signals (`body.euler`) that must have values; NaN entries are free.
+    guess : mapping, optional
+        States and inputs to begin with, by path.
+    params : mapping, optional
+        Parameters by path.
+    tolerance : float, default 1e-8
+        Largest residual; infinite: the nearest miss is taken.
+    least : bool, default False
+        Of several points, take the one with the smallest inputs.
+
+    Returns
+    -------
+    OperatingPoint
+        States, inputs and parameters, in SI units.
+
+    Raises
+    ------
+    ModelError
+        If there is no such point.
     """
     flat = model.flat
     point = operating_point(model, params)

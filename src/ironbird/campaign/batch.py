@@ -172,7 +172,31 @@ def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchRes
 
 
 def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[FlightResult]:
-    """Fly and judge any flights in this process, in the order given."""
+    """Fly and judge flights in this process, without a store.
+
+    Parameters
+    ----------
+    cases : sequence of FlightCase
+        For example `ib.load_suite("mine.toml").flights()`.
+    threads : int, optional
+        Number of threads; one per core by default. It does not change any result.
+
+    Returns
+    -------
+    list of FlightResult
+        In the order of the cases.
+
+    Raises
+    ------
+    IronbirdError
+        If a flight cannot be prepared.
+
+    Examples
+    --------
+    >>> flights = ib.load_suite("regression").flights()
+    >>> [result.verdict for result in ib.fly_all(flights[:2])]  # doctest: +SKIP
+    ['pass', 'pass']
+    """
     groups: dict[Any, dict[int, tuple[str, ...]]] = {}
     for number, case in enumerate(cases):
         key, signals = grouped(case)

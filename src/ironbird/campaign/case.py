@@ -621,7 +621,29 @@ def schema_text() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class FlightCase(Order):
-    """One concrete flight of a case: an order, and the labels under which a suite keeps it."""
+    """One concrete flight of a case: an order, and the labels under which a suite keeps it.
+
+    Parameters
+    ----------
+    id : str
+        Case, number of the point, seed: `motor-loss/0007/s3`; unique in its suite.
+    case_id : str
+        Id of the case.
+    title : str, default ""
+        Title of the case.
+    expect : str or None, default None
+        The verdict that is right; None is pass.
+    tags : tuple of str, default ()
+        Tags of the case.
+    values : dict, default {}
+        The varied parameters by name.
+    scenario : str, default ""
+        Text of a scenario that is flown as a whole; the vehicle is then its first.
+    vehicle, control, mission, mission_name, script, weather, place, settings, faults, requirements, seed, until_s
+        As in `Order`.
+    log_s, tunings, options, world, sight, integration
+        As in `Order`.
+    """
 
     id: str  # case, number of the point, seed: 'motor-loss/0007/s3'; unique in its suite and stable
     case_id: str

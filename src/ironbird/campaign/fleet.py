@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.compiler.compiled import LANES
+from ironbird.files.json_text import json_data
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import STATISTICS_AFTER_S, flying
 from ironbird.flight.inside import fly_lanes
@@ -132,9 +133,8 @@ def fly_fleet(
 
 
 def as_data(row: FleetRow) -> dict[str, Any]:
-    """For JSON, which has no NaN."""
-    data = asdict(row) | {"times_real_time": row.times_real_time}
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
+    """For JSON, which has neither NaN nor infinities."""
+    return dict(json_data(asdict(row) | {"times_real_time": row.times_real_time}))
 
 
 def page(rows: Sequence[FleetRow]) -> str:

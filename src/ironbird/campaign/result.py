@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
 from ironbird.errors import StoreError
-from ironbird.flight.judge import FAIL, PASS, Judged, Judgement
+from ironbird.files.json_text import number_of
+from ironbird.flight.judge import ERROR, FAIL, PASS, Judged, Judgement
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlightResult(Judged):
-    """All that is kept of one flight."""
+    """All that is kept of one flight of a campaign.
+
+    Attributes
+    ----------
+    id : str
+        The flight's id, for example `motor-loss/0007/s3`.
+    case_id : str
+        Id of its case.
+    seed : int
+        Seed of all noise.
+    values : dict
+        The varied parameters by name.
+    expect : str or None
+        The verdict that its case says; None is pass.
+    trace : str or None
+        File name of its log in the folder `traces`, if it was kept.
+    digest, verdict, sentence, outcome, crashed, ended_s, impact_mps, margin, score, level, sha256, model_hash
+        As in `Judged`.
+    judgements, witnesses, modes, fault_modes, reactions
+        As in `Judged`.
+    """
 
     id: str
     case_id: str
@@ -44,17 +66,29 @@ class FlightResult(Judged):
 
     @staticmethod
     def from_record(record: dict[str, Any]) -> FlightResult:
-        """The inverse of `record`; raises `StoreError` if it is none."""
+        """The inverse of `record`; raises `StoreError` if it is none. Older records have "inf" and "nan" as texts."""
         try:
             data = dict(record)
-            data["judgements"] = [
-                Judgement(**_numbers(entry, ("margin", "time_s", "broken_s"))) for entry in data["judgements"]
-            ]
-            return FlightResult(**_numbers(data, ("margin", "score", "ended_s", "impact_mps")))
+            judgements = [_judgement(entry) for entry in data["judgements"]]
+            data["judgements"] = judgements
+            if data["margin"] is None:
+                broken = data["verdict"] == FAIL or any(judgement.margin == -math.inf for judgement in judgements)
+                unflown = data["verdict"] == ERROR and not judgements
+                data["margin"] = math.nan if unflown else -math.inf if broken else math.inf
+            data["ended_s"] = float(data["ended_s"])
+            return FlightResult(**_numbers(data, ("margin", "score", "impact_mps")))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             raise StoreError(f"a stored result cannot be read: {why}; was it written by another version?") from None
 
 
+def _judgement(entry: dict[str, Any]) -> Judgement:
+    """One requirement; a margin that is null lies beyond all numbers, on the side that `status` says."""
+    data = {key: value for key, value in entry.items() if key != "status"}
+    if data.get("margin", 0.0) is None:
+        data["margin"] = -math.inf if entry.get("status") == "broken" else math.inf
+    return Judgement(**_numbers(data, ("margin", "time_s", "broken_s")))
+
+
 def _numbers(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: float(value) if key in keys else value for key, value in data.items()}
+    return {key: number_of(value) if key in keys else value for key, value in data.items()}

@@ -11,12 +11,14 @@ import contextlib
 import gc
 import itertools
 import multiprocessing
+import multiprocessing.context
 import os
 import random
 import signal
 import sys
 import threading
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -272,12 +274,43 @@ def run_campaign(
     cases: Sequence[FlightCase] | None = None,
     crew: Crew | None = None,
 ) -> Progress:
-    """Fly all flights of a campaign that are not judged yet. Ctrl-C ends it; what is stored stays, `resume` goes on.
+    """Fly all flights of a stored campaign that are not judged yet: what `ironbird campaign resume` does.
 
-    Flights whose definition, or whose Ironbird, is no longer that of the campaign are refused; with `redefined` they
-    are judged errors, unflown. Whoever has just made the campaign may hand in its `cases`, which are then neither read
-    again nor compared, and a `crew` that was begun before (then `workers` and `dask` mean nothing); what the crew flies
-    already (`Crew.fly_ahead`) is of these cases, with its own `policy` and `lanes`.
+    Ctrl-C ends it; what is stored stays. Flights whose definition, or whose Ironbird, is no longer that of the campaign
+    are refused.
+
+    Parameters
+    ----------
+    store : Store
+        The database.
+    campaign : stored campaign
+        `store.campaign(name)`, or what `store.create` returns.
+    workers : int, optional
+        Number of processes; one per core by default.
+    dask : str, optional
+        Address of a Dask scheduler in place of processes.
+    policy : TracePolicy, optional
+        Which logs are kept; those of failing flights by default.
+    lanes : int, default 512
+        Largest number of flights in one batch.
+    redefined : bool, default False
+        Judge flights that are no longer what was defined as errors, unflown.
+    progress : callable, optional
+        Called with a `Progress` after every batch.
+    cases : sequence of FlightCase, optional
+        The flights, if the campaign was just made of them: they are then neither read again nor compared.
+    crew : Crew, optional
+        Workers that were begun before; `workers` and `dask` then mean nothing.
+
+    Returns
+    -------
+    Progress
+        Numbers of flights by verdict, rate in flights a second, times in s.
+
+    Raises
+    ------
+    RunError
+        If flights are no longer what was defined, or workers die again and again.
     """
     state = Progress(total=0)
     counts = store.counts(campaign)
@@ -581,6 +614,28 @@ def death(code: int | None) -> str:
 # ---------------------------------------------------------------------- places
 
 
+class _SpawnProcess(multiprocessing.context.SpawnProcess):
+    """A new process that does not run the user's script again: a worker needs nothing of it.
+
+    So a script may call `ib.campaign` without `if __name__ == "__main__"`.
+    """
+
+    def start(self) -> None:
+        """Start it while the main module has no file."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _SpawnContext(multiprocessing.context.SpawnContext):
+    """New processes of this kind."""
+
+    Process = _SpawnProcess
+
+
 class Crew:
     """Workers: processes on this machine."""
 
@@ -651,7 +706,7 @@ class Crew:
 
     def open(self, workers: int | None = None, *, copied: bool = False) -> Executor:
         """A pool of workers: new processes, or copies of this one."""
-        context = multiprocessing.get_context("fork" if copied else "spawn")
+        context = multiprocessing.get_context("fork") if copied else _SpawnContext()
         return ProcessPoolExecutor(
             workers or self.workers, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),)
         )

@@ -79,7 +79,29 @@ def falsify(
     """Look for the values of a case's varied parameters at which the requirements have the smallest margin.
 
     [Optuna]'s tree-structured Parzen estimator proposes points in rounds; each parameter is searched over the share of
-    its distribution, so that words, levels and logarithmic ranges need nothing of their own.
+    its distribution, so that words, levels and logarithmic ranges need nothing of their own. `ib.search` is this with a
+    file's name, and shrinks what it finds.
+
+    Parameters
+    ----------
+    planned : Planned
+        A case of `ib.load_suite(…).cases`.
+    trials : int
+        Number of flights to spend.
+    seed : int, default 0
+        Seed of the search.
+    progress : callable, optional
+        Called with the share of the trials that are flown, 0 to 1.
+
+    Returns
+    -------
+    Falsification
+        `flown`, `failing`, `worst`, and `sentence()`.
+
+    Raises
+    ------
+    IronbirdError
+        If nothing varies.
     """
     import optuna
 
@@ -271,9 +293,27 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     """Make a failing flight smaller as long as it fails by the same requirement.
 
     Left out if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are cut to the
-    smallest that still fails, to a share `tolerance` of what they were at first; several passes, as one cut may allow
-    another. A smaller flight that is an error (an autopilot that does not start) ends the search: it is not known
-    whether that one fails.
+    smallest that still fails; several passes, as one cut may allow another. A smaller flight that is an error (an
+    autopilot that does not start) ends the search: it is not known whether that one fails.
+
+    Parameters
+    ----------
+    case : FlightCase
+        A flight that fails.
+    tolerance : float, default 0.01
+        How exactly severity and duration are found, as a share of what they were.
+    progress : callable, optional
+        Called with the number of flights that were flown.
+
+    Returns
+    -------
+    Shrunk
+        The smallest flight (`case`), its `result`, the number of flights `flown`, and `sentence()`.
+
+    Raises
+    ------
+    IronbirdError
+        If the flight does not fail.
     """
     result = fly_all([case])[0]
     if result.verdict != FAIL:

@@ -134,7 +134,23 @@ def store_address(url: str | None = None) -> tuple[str, sa.URL]:
 
 
 class Store:
-    """Campaigns in a database."""
+    """Campaigns in a database. `ib.campaign` and `ib.open_campaign` need none of it.
+
+    Parameters
+    ----------
+    url : str, optional
+        `sqlite:///FILE` or `postgresql://USER@HOST/NAME`; a file in `out/campaigns` by default.
+
+    Raises
+    ------
+    StoreError
+        If the database cannot be opened.
+
+    Examples
+    --------
+    >>> ib.Store("sqlite:///tests.db").names()  # doctest: +SKIP
+    ['monday', 'tuesday']
+    """
 
     def __init__(self, url: str | None = None) -> None:
         self.url, parsed = store_address(url)

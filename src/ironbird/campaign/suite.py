@@ -43,7 +43,19 @@ MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults t
 
 @dataclass(frozen=True)
 class Suite:
-    """Checked cases, ready to be flown."""
+    """Checked cases, ready to be flown.
+
+    Attributes
+    ----------
+    id : str
+        Name of the suite, or of its file.
+    title : str
+        One line; may be empty.
+    path : Path
+        Its file.
+    cases : tuple of Planned
+        The cases with what varies in them.
+    """
 
     id: str
     title: str
@@ -100,12 +112,46 @@ def suite_path(name: str | Path) -> Path:
 
 
 def load_suite(path: str | Path) -> Suite:
-    """A suite or a case file, checked; raises `CaseError` with all problems."""
+    """Load and check a suite or case file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file, or the name of a built-in suite.
+
+    Returns
+    -------
+    Suite
+        Its cases; `suite.flights()` are all flights.
+
+    Raises
+    ------
+    CaseError
+        If it has problems: all of them.
+    UnknownNameError
+        If there is no such built-in suite.
+
+    Examples
+    --------
+    >>> suite = ib.load_suite("regression")
+    >>> suite.count() == len(suite.flights())
+    True
+    """
     suite, problems = read_suite(suite_path(path))
     if problems:
         raise CaseError(str(path), problems)
     assert suite is not None
     return suite
+
+
+def planned_case(path: str | Path, case: str | None = None) -> Planned:
+    """One case of a suite or case file by its id; without an id the only one that there is."""
+    cases = {planned.id: planned for planned in load_suite(path).cases}
+    if case is None and len(cases) == 1:
+        return next(iter(cases.values()))
+    if case not in cases:
+        raise UnknownNameError("case", str(case), cases, str(path))
+    return cases[case]
 
 
 def check(path: str | Path) -> list[Problem]:

@@ -119,7 +119,21 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two campaigns side by side, flight by flight."""
+    """Two campaigns side by side, flight by flight.
+
+    Attributes
+    ----------
+    verdicts : list of Change
+        Flights whose verdict changed: `flight_id`, `before`, `after` (both `FlightResult`).
+    margins : list of Change
+        Flights with the same verdict and another margin; the largest movement first.
+    redefined : dict of str to list of str
+        What of a flight's definition is not the same, by flight.
+    only_before, only_after : list of str
+        Flights that only one campaign has.
+    same : int
+        Number of flights with equal hashes of their logs.
+    """
 
     verdicts: list[Change]  # changed verdicts
     margins: list[Change]  # same verdict, another margin; largest movement first
@@ -133,10 +147,10 @@ class Difference:
         return dict(Counter(", ".join(what) for what in self.redefined.values()))
 
     def record(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data; a margin that is no finite number is None."""
         return {
             "verdicts": [[c.flight_id, c.before.verdict, c.after.verdict] for c in self.verdicts],
-            "margins": [[c.flight_id, _text(c.before.margin), _text(c.after.margin)] for c in self.margins],
+            "margins": [[c.flight_id, _number(c.before.margin), _number(c.after.margin)] for c in self.margins],
             "redefined": self.redefined,
             "only_before": self.only_before,
             "only_after": self.only_after,
@@ -144,8 +158,8 @@ class Difference:
         }
 
 
-def _text(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def compare(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -23,7 +21,6 @@ from ironbird.cli.options import (
     SuiteArgument,
     TagOption,
     WorkersOption,
-    params_of,
 )
 from ironbird.cli.output import (
     JsonOption,
@@ -34,8 +31,7 @@ from ironbird.cli.output import (
     print_table,
     progress_bar,
 )
-from ironbird.errors import IronbirdError, UnknownNameError, shortened
-from ironbird.files.whole import write_text
+from ironbird.errors import UnknownNameError, shortened
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
@@ -83,67 +79,16 @@ def run(
     --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
     PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
-    from ironbird.campaign.batch import TracePolicy, draw_over_cases
-    from ironbird.campaign.places import remember, usual_store
-    from ironbird.campaign.runner import begun_crew, run_campaign, start_campaign
-    from ironbird.campaign.store import Store
-    from ironbird.campaign.suite import load_suite
+    from ironbird.campaign.session import begun_campaign
 
-    with errors(), begun_crew(workers, dask, copied=True) as crew:
-        loaded = load_suite(suite)
-        chosen: list[FlightCase] | None = None  # all of them
-        if tag or sample is not None or params or param or under_autopilots(loaded.samples(None)):
-            chosen = loaded.flights()
-            if tag:
-                known = {name for flight in chosen for name in (*flight.tags, flight.case_id)}
-                for name_of_tag in tag:
-                    if name_of_tag not in known:
-                        raise UnknownNameError("tag", name_of_tag, known, suite)
-                chosen = [flight for flight in chosen if {*flight.tags, flight.case_id} & set(tag)]
-            if sample is not None and sample < len(chosen):
-                chosen = draw_over_cases(chosen, sample)
-            chosen = with_params(chosen, params or [], param or [])
-        crew.look_at(loaded.samples() if chosen is None else chosen[:1])
-        database = Store(store or usual_store())
-        if name is None:
-            name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
-        policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
-        campaign, flights = start_campaign(database, crew, loaded, name, policy, chosen)
-        if database.file is not None:
-            remember(database.file)
-        _fly(
-            database,
-            campaign,
-            out,
-            lambda update: run_campaign(database, campaign, policy=policy, progress=update, cases=flights, crew=crew),
-        )
-
-
-def _autopilots() -> list[str]:
-    from ironbird.autopilots.kind import AutopilotKind
-    from ironbird.flight.systems import loadable_kinds
-
-    return [kind.name for kind in loadable_kinds() if isinstance(kind, AutopilotKind)]
-
-
-def under_autopilots(flights: Sequence[FlightCase]) -> bool:
-    """Whether one of some flights is under PX4 or ArduPilot, whose parameters `with_params` writes in one form."""
-    autopilots = _autopilots()
-    return any(flight.control in autopilots for flight in flights)
-
-
-def with_params(flights: Sequence[FlightCase], files: Sequence[Path], texts: Sequence[str]) -> list[FlightCase]:
-    """Flights under autopilots with parameters of the command line and of the environment."""
-    autopilots = _autopilots()
-    if (files or texts) and not any(flight.control in autopilots for flight in flights):
-        raise IronbirdError(f"--param and --params: no flight is under {' or '.join(autopilots)}")
-    found = []
-    for flight in flights:
-        if flight.control in autopilots and not flight.scenario:
-            text = params_of(flight.control, files, texts, str(flight.options.get("params", "")))
-            flight = replace(flight, options={**flight.options, "params": text}) if text else flight
-        found.append(flight)
-    return found
+    with (
+        errors(),
+        begun_campaign(
+            suite, name=name, tags=tag or [], sample=sample, param_files=params or [], params=param or [],
+            store=store, workers=workers, dask=dask, traces=traces,
+        ) as begun,
+    ):  # fmt: skip
+        _fly(begun.store, begun.campaign, out, begun.run)
 
 
 def resume(
@@ -190,6 +135,7 @@ def _fly(
     database: Store, campaign: Campaign, out: Path | None, work: Callable[[Callable[[Progress], None]], Progress]
 ) -> None:
     from ironbird.campaign.summary import exit_code
+    from ironbird.report.campaign_folder import write_campaign_folder
 
     typer.echo(f"campaign {campaign.name}", err=True)
     interrupted = False
@@ -201,7 +147,7 @@ def _fly(
     folder = out or database.folder / campaign.name
     results = database.results(campaign)
     code = exit_code(results)
-    _write_reports(database, campaign, folder)
+    write_campaign_folder(database, campaign, folder)
     counts = database.counts(campaign)
     rows = {verdict: str(count) for verdict, count in counts.items() if count}
     if not interrupted:
@@ -223,18 +169,6 @@ def unexpected(results: Sequence[FlightResult]) -> list[str]:
     wrong = sorted((r for r in results if not r.as_expected), key=lambda r: r.margin)
     lines = [f"{r.verdict.upper():5} {r.id}: {shortened(r.sentence, 200)}" for r in wrong[:MOST_SHOWN]]
     return lines + ([f"… and {len(wrong) - MOST_SHOWN} more: see the report"] if len(wrong) > MOST_SHOWN else [])
-
-
-def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
-    from ironbird.report.campaign_page import write_campaign_page
-    from ironbird.report.junit import write_junit
-
-    folder.mkdir(parents=True, exist_ok=True)
-    results = database.results(campaign)
-    write_campaign_page(database, campaign, folder / "report.html")
-    write_junit(folder / "junit.xml", campaign.name, results, list(database.cases(campaign)))
-    text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
-    write_text(folder / "results.json", text + "\n")
 
 
 @contextmanager
@@ -304,20 +238,10 @@ def list_campaigns(
 
 
 def store_with(url: str | None, name: str) -> Store:
-    """The store that has a campaign: the named or usual one, else the newest on this computer that has it."""
-    from ironbird.campaign.places import known_stores, url_of, usual_store
-    from ironbird.campaign.store import DEFAULT_FOLDER, Store
+    """The store that has a campaign; a place that was not named is printed."""
+    from ironbird.campaign import session
 
-    chosen = url or usual_store()
-    if chosen is None:
-        here = DEFAULT_FOLDER / "ironbird.db"
-        if here.is_file() and name in (usual := Store(None)).names():
-            return usual
-        for file in known_stores():
-            if file != here.resolve() and name in (other := Store(url_of(file))).names():
-                typer.echo(f"campaign {name} is in {file.parent}", err=True)
-                return other
-    return Store(chosen)
+    return session.store_with(name, url, lambda folder: typer.echo(f"campaign {name} is in {folder}", err=True))
 
 
 def show(
@@ -446,6 +370,7 @@ def report(
     Example: ironbird campaign report first --pages failed
     """
     from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.report.campaign_folder import write_campaign_folder
     from ironbird.report.campaign_page import write_campaign_page
 
     differing: list[str] = []
@@ -455,7 +380,7 @@ def report(
         folder = out or database.folder / name
         if pages is not None:
             differing = _write_flight_pages(database, campaign, folder, pages, most)
-        _write_reports(database, campaign, folder)
+        write_campaign_folder(database, campaign, folder)
         if requirements is not None:
             rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
             write_campaign_page(database, campaign, folder / "report.html", trace=rows)

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ironbird.cli.campaign import store_with
 from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument
 from ironbird.cli.output import errors, print_sentence, progress_bar
-from ironbird.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from ironbird.campaign.planned import Planned
-
-
-def _case_of(suite: str, case: str | None) -> Planned:
-    from ironbird.campaign.suite import load_suite
-
-    cases = {planned.id: planned for planned in load_suite(suite).cases}
-    if case is None and len(cases) == 1:
-        return next(iter(cases.values()))
-    if case not in cases:
-        raise UnknownNameError("case", str(case), cases, suite)
-    return cases[case]
-
 
 CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
 
@@ -44,9 +28,10 @@ def search(
     """
     from ironbird.campaign.search import falsify
     from ironbird.campaign.search import shrink as make_small
+    from ironbird.campaign.suite import planned_case
 
     with errors():
-        planned = _case_of(suite, case)
+        planned = planned_case(suite, case)
         with progress_bar(f"searching {planned.id}") as update:
             found = falsify(planned, trials=trials, seed=seed, progress=update)
         print_sentence(
@@ -83,10 +68,11 @@ def boundary_map(
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
     from ironbird.campaign import search as searching
+    from ironbird.campaign.suite import planned_case
     from ironbird.report.svg_plot import write_map
 
     with errors():
-        planned = _case_of(suite, case)
+        planned = planned_case(suite, case)
         with progress_bar(f"mapping {planned.id}") as update:
             found = searching.boundary_map(
                 planned,

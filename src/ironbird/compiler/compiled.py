@@ -32,7 +32,22 @@ STEP_S = 1e-3  # length of a tick, if nothing else is asked for
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel:
-    """A diagram turned into native code. Holds no value that changes during a run; equal to itself alone."""
+    """A diagram turned into native code. Holds no value that changes during a run; equal to itself alone.
+
+    `ib.compile_model` makes one; `model.params()`, `model.signals()`, `model.states()` and `model.inputs()` are its
+    names.
+
+    Attributes
+    ----------
+    flat : Flat
+        The diagram without nesting: states, parameters, inputs in rows.
+    method : str
+        Method of integration.
+    source : Source
+        The generated C code.
+    target : str
+        Instruction set of the native code; empty is the best that this machine has.
+    """
 
     flat: Flat
     method: str
@@ -182,7 +197,33 @@ class CompiledModel:
 
 
 def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> CompiledModel:
-    """Validate, flatten and translate a diagram; the result and (at first use) the native code are kept on disk."""
+    """Validate, flatten and translate a diagram to native code; both are kept on disk for the next time.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        For example `ib.load_vehicle("quad_f450").diagram`.
+    step_s : float, default 0.001
+        Step of integration in s.
+    method : str, default "rk4"
+        Method of integration.
+
+    Returns
+    -------
+    CompiledModel
+        It holds no value that changes during a run.
+
+    Raises
+    ------
+    ModelError
+        If the diagram is not complete, has an algebraic loop, or units do not fit: all problems.
+
+    Examples
+    --------
+    >>> model = ib.compile_model(ib.load_vehicle("quad_f450", control="truth").diagram)
+    >>> model.step_s
+    0.001
+    """
     if method not in METHODS:
         raise UnknownNameError("integration method", method, METHODS)
     described = model_cache.description(diagram)

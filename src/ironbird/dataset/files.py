@@ -8,7 +8,6 @@ gives the same bytes.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -27,6 +26,7 @@ from ironbird.campaign.diagnosis import FAMILIES, HEALTHY, OTHER, Diagnosis, fam
 from ironbird.campaign.identity import ironbird_version, software
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import CaseError
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import judge
@@ -292,7 +292,7 @@ def _card(
             "confusion": result.confusion,
         },
     }
-    write_text(result.folder / "card.json", json.dumps(data, indent=1, sort_keys=True) + "\n")
+    write_text(result.folder / "card.json", json_text(data, "ironbird/dataset-card/1", indent=1, sort_keys=True))
     write_text(result.folder / "card.md", _page(data, rows))
 
 

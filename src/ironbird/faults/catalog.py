@@ -141,10 +141,32 @@ GRAMMAR = (
 
 
 def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
-    """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`; the inverse of `Injection.text`.
+    """Read a fault from a text: the inverse of `Injection.text`.
 
-    Faults of wires and chips (`ironbird.faults.wire`), of links (`ironbird.faults.route`) and of sensors that see a
-    world (`ironbird.faults.sight`) are written alike.
+    Parameters
+    ----------
+    text : str
+        Id, then what differs from the default: `rotor.speed_loss@1:instance=1,severity=0.2,start=5`, times in s.
+    known : mapping of str to Fault, default the catalogue
+        Faults by id; those of Ironbird, of packages and of the user by default.
+
+    Returns
+    -------
+    Injection
+        The fault with part, severity and times.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such fault; the nearest one is named.
+    FaultError
+        If a value is not possible.
+
+    Examples
+    --------
+    >>> fault = ib.parse_fault("rotor.speed_loss@1:instance=2,severity=0.2,start=5")
+    >>> fault.instance, fault.severity, fault.start_s
+    (2, 0.2, 5.0)
     """
     name, _, rest = text.partition(":")
     name = name.strip()

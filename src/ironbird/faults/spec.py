@@ -85,7 +85,37 @@ class Tap:
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault. A change of meaning makes a new version: old reports stay comparable."""
+    """One kind of fault. A change of meaning makes a new version: old reports stay comparable.
+
+    `ib.FAULTS` has all by id; faults of your own are best written as a TOML file (docs/guide/own-faults.md).
+
+    Parameters
+    ----------
+    id : str
+        Family, name and version: `rotor.speed_loss@1`.
+    summary : str
+        One sentence.
+    changes : tuple of Change
+        Which parameters change, and how.
+    severity : str
+        What severity 0 to 1 means.
+    reference : str
+        Where it is described.
+    witness : str
+        Signal that shows that the fault acted.
+    axis : int or None, default None
+        Entry of a vector that changes if an order names none; None is all.
+    needs : str, default "part"
+        What a vehicle must have for it.
+    keywords : tuple of str, default ()
+        What people call it, where neither id nor summary says so.
+    taps : tuple of Tap, default ()
+        Blocks that it puts into signals.
+    usual : mapping, default {}
+        Shape and times if an order says none.
+    definition : str, default ""
+        Text of the file that defines a user's fault.
+    """
 
     id: str
     summary: str
@@ -117,7 +147,40 @@ class Fault:
 
 @dataclass(frozen=True)
 class Injection:
-    """A fault as ordered for one run: which part, how much, when, in what shape."""
+    """A fault as ordered for one flight: which part, how much, when, in what shape.
+
+    `ib.parse_fault` reads one from a text.
+
+    Parameters
+    ----------
+    fault : Fault
+        The kind.
+    instance : int or str, default 1
+        Number of the part from 1 on, or its name.
+    axis : int or None, default None
+        One entry of a vector from 0 on; by default the fault's own, or all.
+    severity : float, default 1.0
+        From 0 to 1; what it means is the fault's `severity`.
+    start_s : float, default 0.0
+        Begin in s.
+    end_s : float, default infinite
+        End in s.
+    shape : str, default "step"
+        step, ramp (grows during `rise_s`) or intermittent (on for `duty` of each `period_s`).
+    rise_s : float, default 0.0
+        Time of a ramp in s.
+    period_s : float, default 0.0
+        Period in s, if it is intermittent.
+    duty : float, default 0.5
+        Share of the period in which it acts.
+    when : str, default ""
+        Condition on signals, for example `altitude > 8 m`; times count from the moment at which it first holds.
+
+    Raises
+    ------
+    FaultError
+        If a value is not possible.
+    """
 
     fault: Fault
     instance: int | str = 1  # number of the part, or its name

@@ -43,7 +43,21 @@ _BOUNDS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a file: where, what, and how to cure it."""
+    """One thing that is wrong in a file: where, what, and how to cure it. `str(problem)` is all of it in a line.
+
+    Attributes
+    ----------
+    file : str
+        The file.
+    line, column : int
+        Where it is, from 1 on.
+    key : str
+        The key, for example `case.gust.wind.speed_mps`.
+    message : str
+        What is wrong.
+    cure : str
+        What to do.
+    """
 
     file: str
     line: int

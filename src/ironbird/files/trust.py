@@ -18,7 +18,19 @@ VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started, as PATH 
 
 @dataclass(frozen=True)
 class Trust:
-    """Programs that a flight may start, front ends and cables that it may open, because the user named them."""
+    """Programs, front ends and ports that a flight may use, as the user named them by hand.
+
+    `ib.Trust.by_hand(options)` trusts what options of a control system name.
+
+    Parameters
+    ----------
+    folders : frozenset of Path, default empty
+        Folders whose programs may be started.
+    fronts : frozenset of str, default empty
+        Front ends that may be opened.
+    cables : frozenset of str, default empty
+        Serial ports by name, UDP ports by number.
+    """
 
     folders: frozenset[Path] = frozenset()
     fronts: frozenset[str] = frozenset()

@@ -7,14 +7,14 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.errors import OrderError
+from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.trust import Trust
 from ironbird.flight.derived import derived
 from ironbird.flight.duration import OBJECT
@@ -22,7 +22,7 @@ from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
 from ironbird.flight.live import LiveControl
-from ironbird.flight.order import Order, make_order, read_faults, read_requirements
+from ironbird.flight.order import Order, Ordered, make_order, read_faults, read_requirements
 from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
 from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.start_line import StartLine
@@ -41,7 +41,57 @@ STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicl
 
 @dataclass(kw_only=True)
 class Flight(Flown):
-    """A flight that was flown and judged, with its vehicle."""
+    """A flight that was flown and judged, with its vehicle.
+
+    Attributes
+    ----------
+    order : Order
+        Everything that defines it.
+    log : Log
+        All signals over time.
+    judged : Judged
+        What the judge says: verdict, sentence, margins.
+    witnesses : list of Witness
+        What each fault did.
+    vehicle : Vehicle
+        The vehicle.
+    model : CompiledModel
+        Its model.
+    wall_s : float
+        Time that the flight took to compute, in s.
+    triggered_s : list of float
+        Time in s at which the condition of each fault first held; infinite if it never did.
+    twin : Log or None
+        The same flight without faults.
+    autopilot_events : list of AutopilotEvent
+        What an external control system did and reported: `time_s`, `kind`, `text`.
+    link : dict of str
+        Figures of the link to it, in words.
+    measured : dict
+        The same as numbers.
+    logs : list of Path
+        Log files that it left.
+    samples : list of Sample
+        What sensors of the world saw.
+    rig_failure : str
+        Why the test rig failed; empty if it did not.
+    lane : int
+        Its lane in the log.
+    run_ended_s : float
+        Time of the last step in s.
+    kernel_s : float
+        Processor time in native code, in s.
+    records : bool
+        Whether it was flown by commands that are recorded in its order.
+    of_object : bool
+        Whether the vehicle was an object of a Python program: its diagram may differ from its file's.
+
+    Examples
+    --------
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight.verdict, flight.survived
+    ('pass', True)
+    """
 
     vehicle: Vehicle
     model: CompiledModel
@@ -170,6 +220,18 @@ class Flight(Flown):
             rows["battery"] = f"{100 * found['battery_left']:.1f} % left, {found['battery_V']:.2f} V"
         return rows
 
+    def attitude_set(self) -> np.ndarray | None:
+        """Roll, pitch and yaw that the controller asked for in rad, [row, 3]; NaN or None where it is not known."""
+        from ironbird.flight.set_points import attitude_set
+
+        return attitude_set(self)
+
+    def velocity_set(self) -> np.ndarray | None:
+        """Velocity that the controller asked for in m/s, [row, 3] north, east, down; NaN or None if it is not known."""
+        from ironbird.flight.set_points import velocity_set
+
+        return velocity_set(self)
+
     def tracking_error(self) -> np.ndarray:
         """Distance between the vehicle and its navigator's set-point in m, without the start."""
         return flying(self.log.time(), derived(self.log, "position_error"))
@@ -199,26 +261,107 @@ def fly(
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
     trust: Trust | None = None,
-    **ordered: Any,
+    **ordered: Unpack[Ordered],
 ) -> Flight:
-    """Fly an order, or a vehicle with what `make_order` takes (mission, weather, faults, requirements, seed, ...).
+    """Fly a vehicle, or an order, and judge the flight: `ironbird fly`.
 
-    `control` names a control system (`ironbird.flight.systems`) or is one: a `ControlSystem`, with its `pilot`. With
-    faults, twins without them fly beside: each fault's witness is the difference to a twin that lacks this fault alone.
-    With `speed` the flight keeps to the wall clock, and `live` takes new parameter values. A control system outside may
-    leave its logs in `folder`, is asked to `announce` its ports, and to `show` figures about once a second; `between`
-    is called after every exchange with it, may wait, and ends the flight by False. At a `line` a flight waits for
-    others with which it flies together.
+    With faults, twins without them fly beside: the witness of a fault is the difference to a twin that lacks this fault
+    alone. Equal arguments give the same flight, bit for bit, as far as the control system repeats at all.
 
-    Programs and front ends that only the options of an order name are refused, as it may come from others; `options`
-    that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
-    own.
+    Parameters
+    ----------
+    what : str, Path, Vehicle or Order
+        Catalogue name (`ib.vehicle_ids()`), TOML file of a vehicle, a vehicle that was loaded, or an order. The
+        arguments below that are given replace those of an order.
+    control : str or ControlSystem, optional
+        Name of a control system (`ib.system_names()`), or an object of your own; the vehicle's usual one by default.
+    pilot : Pilot, optional
+        Gives orders to a `control` that is an object.
+    speed : float, optional
+        Times real time, for example 1.0; as fast as possible by default.
+    live : LiveControl, optional
+        Takes new values of parameters during the flight.
+    progress : callable, optional
+        Called with the share of the flight that is flown, 0 to 1.
+    folder : Path, optional
+        Where an external control system leaves its logs.
+    announce : callable, optional
+        Called with sentences about ports that an external control system opens.
+    show : callable, optional
+        Called with figures of an external control system, about once a second.
+    line : StartLine, optional
+        Where the flight waits for others with which it flies together: see `ib.fly_together`.
+    between : callable, optional
+        Called with the `Rig` after every exchange with an external control system; it may wait, and ends the flight by
+        returning False.
+    trust : Trust, optional
+        Programs and front ends that the options of an order may start; none by default, as an order may come from
+        others. `ib.Trust.by_hand(order.options)` trusts all of an order of your own.
+    mission : Mission, str or Path, optional
+        Mission by name (`ironbird mission list`), TOML file or object; by default the vehicle's own.
+    faults : sequence of Injection or str, default ()
+        What breaks, for example `"rotor.speed_loss@1:instance=1,severity=0.2,start=5"`; times in s, severity from 0 to
+        1.
+    faults_files : sequence of str or Path, default ()
+        TOML files that define faults of your own.
+    requirements : sequence of Requirement or str, default ()
+        What must hold: names of the library (`no_crash`) or formulas (`always (altitude < 60 m)`). The vehicle must not
+        crash in any case.
+    weather : Weather, optional
+        Wind, turbulence and gust; calm by default.
+    settings : mapping of str to number or list, optional
+        Parameters by path in SI units, for example `{"body.mass": 1.6}`.
+    tunings : sequence of Tuning, default ()
+        Parameters that change during the flight.
+    options : mapping, optional
+        Options of an external control system, as `ironbird system list` lists them.
+    script : str, default ""
+        Text of a QGroundControl plan or a waypoint file that is flown instead of the mission. The flight then begins
+        at the home of the plan, unless a `place` is given.
+    script_name : str, default ""
+        Name of that plan, for reports.
+    seed : int, default 0
+        Seed of all noise.
+    until_s : float, optional
+        Length of the flight in s; by default until the mission is done.
+    log_s : float, default 0.02
+        Time between rows of the log in s, at least 0.001.
+    place : Home, optional
+        Take-off point: latitude and longitude in degrees, height in m, year; by default the vehicle's own.
+    world : str or Path, default ""
+        World by name (`ironbird world list`) or file; flat ground without obstacles by default.
+    sight : sequence of mapping, default ()
+        Sensors that see the world: tables with `kind`, `name` and keys of the kind.
+    integration : str, default ""
+        Method and step in s, for example `"rk4@0.001"`; by default the vehicle's own.
+
+    Returns
+    -------
+    Flight
+        Verdict, log, witnesses of the faults and all that defines the flight.
+
+    Raises
+    ------
+    OrderError
+        If arguments do not fit together.
+    UnknownNameError
+        If a vehicle, mission, fault, requirement, world or argument has no such name; the nearest one is named.
+    LinkError
+        If an external control system does not answer.
+
+    Examples
+    --------
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight
+    <Flight of 'quad_f450' under truth, 2 s: pass, flown to the end at 2.00 s>
+    >>> flight.log["body.p_NB_N"].shape
+    (100, 3)
     """
     system: ControlSystem | None = None
     if control is not None and not isinstance(control, str):
         system = _checked(control)
         control = system.fills or f"{OBJECT}{system.name}"
-    order = _ordered(what, control, ordered)
+    order = _ordered(what, control, dict(ordered))
     fitted = _fitted(what, order)
     begin = time.perf_counter()
     pace = None if speed == math.inf else speed
@@ -288,6 +431,10 @@ def _checked(control: object) -> ControlSystem:
 
 def _ordered(what: Order | Vehicle | str | Path, control: str | None, ordered: dict[str, Any]) -> Order:
     """The order of a flight: the one given, with some of it changed, or one for a vehicle."""
+    known = {entry.name for entry in fields(what)} if isinstance(what, Order) else set(Ordered.__annotations__)
+    for name in ordered:
+        if name not in known:
+            raise UnknownNameError("argument", name, known, "ib.fly")
     if isinstance(what, Order):
         order = what if control is None else replace(what, control=control)
         readers: dict[str, Callable[[Any], Any]] = {"faults": read_faults, "requirements": read_requirements}

@@ -45,7 +45,29 @@ GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
 @dataclass(frozen=True)
 class Judgement:
-    """One requirement on one flight."""
+    """One requirement on one flight.
+
+    Attributes
+    ----------
+    name : str
+        The requirement's name.
+    severity : str
+        How bad a violation is.
+    margin : float
+        Robustness in SI units: negative is violated; infinite if no number limits it.
+    time_s : float
+        Time of the worst margin in s; NaN if it is not tied to a time.
+    sentence : str
+        What broke, when, by how much; empty if it holds.
+    formula : str
+        The requirement as a formula.
+    unit : str
+        Unit of the margin, as far as it is known.
+    broken_s : float
+        Time at which it was first broken in s; NaN if it holds.
+    untested : str
+        What of it the flight never put to the test; empty if all of it was.
+    """
 
     name: str
     severity: str
@@ -70,7 +92,45 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What a flight came to, as it is stored and reported."""
+    """What a flight came to, as it is stored and reported.
+
+    Attributes
+    ----------
+    digest : str
+        SHA-256 of the order.
+    verdict : str
+        pass, fail, void (all holds, but a fault did not act) or error (the test rig failed).
+    sentence : str
+        Why.
+    outcome : str
+        How the flight ended.
+    crashed : bool
+        Whether the vehicle crashed.
+    ended_s : float
+        Length of the flight in s.
+    impact_mps : float
+        Largest downward speed in the second before the end of a crashed flight in m/s, else 0.
+    margin : float
+        Smallest margin over all requirements; negative is violated, infinite if no number limits it.
+    score : float
+        1 is safe, 0 is lost.
+    level : str
+        The score in words.
+    sha256 : str
+        SHA-256 of the flight: its times and all signals that are judged.
+    model_hash : str
+        SHA-256 of the model's equations.
+    judgements : list of Judgement
+        One for each requirement.
+    witnesses : list of dict
+        What each fault did.
+    modes : list of [float, float]
+        Time in s and mode of the navigator, at every change.
+    fault_modes : list of int
+        Mode in which each fault began; -1 if it did not.
+    reactions : list of str
+        What an external control system did after each fault.
+    """
 
     digest: str  # of the order
     verdict: str
@@ -91,7 +151,11 @@ class Judged:
     reactions: list[str] = field(default_factory=list)  # what a control system outside did after each fault
 
     def record(self) -> dict[str, Any]:
-        """Plain data for files and databases: no infinities, which JSON lacks."""
+        """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
+
+        Each judgement has its `status` beside it, which says what a margin of None is: more than any number where the
+        requirement holds, less than any where it is broken.
+        """
         return {
             name: value if type(value) is str or name in _FINITE else _finite(value)
             for name, value in vars(self).items()
@@ -352,15 +416,15 @@ _FINITE = frozenset({"modes", "fault_modes", "reactions"})  # have no infinities
 
 
 def _finite(value: Any) -> Any:
-    """Plain data without infinities; what it holds is new, so that the original is not changed."""
+    """Plain data with None for infinities and NaN; what it holds is new, so that the original is not changed."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is float or isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return value if math.isfinite(value) else None
     if kind is Judgement:
         numbers = {name: _finite(getattr(value, name)) for name in ("margin", "time_s", "broken_s")}
-        return {**vars(value), **numbers}
+        return {**vars(value), **numbers, "status": value.status}
     if isinstance(value, dict):
         return {key: entry if type(entry) in _PLAIN else _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

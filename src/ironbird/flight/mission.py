@@ -56,7 +56,21 @@ class Item(_Table):
 
 
 class Mission(_Table):
-    """Items in order; without `duration_s` a flight ends when the last item is done."""
+    """A mission: items in order. Without `duration_s` a flight ends when the last item is done.
+
+    Parameters
+    ----------
+    schema : int
+        1.
+    title : str, default ""
+        One line for reports.
+    duration_s : float, optional
+        Length of the flight in s; by default until the last item is done.
+    cruise_speed_mps : float, optional
+        Speed between items in m/s; by default the vehicle's own.
+    item : list of Item
+        Waypoints and other items, at least one: `ib.load_mission` reads them from a file.
+    """
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""
@@ -96,7 +110,28 @@ def mission_names() -> list[str]:
 
 
 def load_mission(name: str | Path) -> Mission:
-    """A mission by built-in name (`square`, `hover`) or from a TOML file."""
+    """Load a mission.
+
+    Parameters
+    ----------
+    name : str or Path
+        Built-in name (`square`, `hover`; `ironbird mission list` lists them), or a TOML file.
+
+    Returns
+    -------
+    Mission
+        Its items, title and speed.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such mission.
+
+    Examples
+    --------
+    >>> ib.load_mission("hover").title
+    'hover at 10 m height'
+    """
     if str(name).endswith(".toml"):
         return _read(Path(name))
     path = BUILT_IN / f"{name}.toml"

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from pydantic import ValidationError
@@ -42,7 +42,30 @@ Option: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True)
 class Weather:
-    """Wind, turbulence and one discrete gust."""
+    """Wind, turbulence and one discrete gust.
+
+    Parameters
+    ----------
+    speed_mps : float, default 0.0
+        Steady wind in m/s.
+    from_deg : float, default 0.0
+        Direction that the wind comes from in degrees: 0 is north, 90 is east.
+    turbulence_mps : float, default 0.0
+        Mean wind at 20 ft in m/s that sets the strength of turbulence (Dryden).
+    gust_mps : float, default 0.0
+        Top of a 1-cosine gust in m/s, from where the wind comes from.
+    gust_start_s : float, default 0.0
+        Time at which the gust begins, in s.
+    gust_rise_s : float, default 1.0
+        Time in which it rises, and in which it falls, in s.
+    gust_hold_s : float, default 0.0
+        Time at its top in s.
+
+    Examples
+    --------
+    >>> ib.Weather(5.0, 270.0, turbulence_mps=3.0).describe()
+    '5 m/s from 270°, turbulence 3 m/s at 20 ft'
+    """
 
     speed_mps: float = 0.0
     from_deg: float = 0.0
@@ -88,7 +111,29 @@ def _along(direction_rad: float, speed_mps: float) -> list[float]:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must hold, as text. `use` and `params` say which of the library it was, if any."""
+    """What must hold during a flight: a formula with a name.
+
+    `ib.Requirement.of("no_crash")` takes one of the library by name, `ib.Requirement.of("always (tilt < 30 deg)")`
+    makes one of a formula; `ib.fly(requirements=[…])` takes both texts as they are.
+
+    Parameters
+    ----------
+    name : str
+        Name in reports.
+    formula : str
+        Signal temporal logic with units, for example `always (altitude < 60 m)`.
+    severity : str, default "major"
+        How bad a violation is, in words of the project.
+    use : str, default ""
+        Name in the library that it was made from; empty for a formula.
+    params : dict, optional
+        Parameters of the one in the library.
+
+    Examples
+    --------
+    >>> ib.Requirement.of("always (tilt < 30 deg)").severity
+    'major'
+    """
 
     name: str
     formula: str
@@ -120,7 +165,55 @@ class Requirement:
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """One flight: what is flown, by whom, where, in what weather, what breaks, what must hold, until when."""
+    """One flight: what is flown, by whom, where, in what weather, what breaks, what must hold, until when.
+
+    `ib.make_order` makes one with what the vehicle usually has. An order does not change; `dataclasses.replace` makes
+    another one. Equal orders give equal flights.
+
+    Parameters
+    ----------
+    vehicle : str
+        Catalogue name, or the path of a TOML file.
+    control : str
+        reference, truth, or an external control system: px4, ardupilot, hardware, …
+    mission : Mission or None, default None
+        None: the control system gets no mission.
+    mission_name : str, default ""
+        Built-in name, or that of a plan's file; empty for a mission of your own.
+    script : str, default ""
+        Text of a QGroundControl plan or waypoint file that is flown instead of the mission.
+    weather : Weather, default calm
+        Wind, turbulence and gust.
+    place : Home or None, default None
+        Take-off point and year; None: the vehicle's own.
+    settings : mapping of str to number or list, default {}
+        Parameters by path, in SI units.
+    faults : tuple of Injection, default ()
+        What breaks.
+    requirements : tuple of Requirement, default ()
+        What must hold; the vehicle must not crash in any case.
+    seed : int, default 0
+        Seed of all noise.
+    until_s : float or None, default None
+        Length in s; None: until the mission is done.
+    log_s : float, default 0.02
+        Time between rows of the log in s.
+    tunings : tuple of Tuning, default ()
+        Parameters that change during the flight.
+    options : mapping, default {}
+        Options of an external control system, as its kind declares them.
+    world : str, default ""
+        Name of a world, the path of its file, or its text; empty: flat ground without obstacles.
+    sight : tuple of mapping, default ()
+        Sensors that see the world: tables with `kind`, `name` and keys of the kind.
+    integration : str, default ""
+        METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001.
+
+    Raises
+    ------
+    OrderError
+        If a value is not possible.
+    """
 
     vehicle: str  # catalogue id, or the path of a TOML file
     control: str  # reference, truth, or a control system outside: px4, ardupilot, hardware, ...
@@ -315,7 +408,31 @@ class Order:
 
 
 def parse_order(text: str, where: str = "order") -> Order:
-    """Read the text of an order."""
+    """Read the text of an order: the inverse of `Order.text`.
+
+    Parameters
+    ----------
+    text : str
+        Content of an order.toml.
+    where : str, default "order"
+        What messages call it.
+
+    Returns
+    -------
+    Order
+        Equal to the one that was written, bit for bit.
+
+    Raises
+    ------
+    OrderError
+        If the text is none.
+
+    Examples
+    --------
+    >>> text = ib.make_order("quad_f450", mission="hover", until_s=2.0).text()
+    >>> ib.parse_order(text).until_s
+    2.0
+    """
     try:
         data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -343,7 +460,28 @@ def order_of(data: Mapping[str, Any], where: str = "order") -> Order:
 
 
 def load_order(path: str | Path) -> Order:
-    """The order of a flight from its folder or its order.toml."""
+    """Read the order of a flight from its folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of a flight, or its order.toml.
+
+    Returns
+    -------
+    Order
+        What was flown; `ib.fly` flies it again.
+
+    Raises
+    ------
+    OrderError
+        If there is none.
+
+    Examples
+    --------
+    >>> order = ib.load_order("out/quad_f450")  # doctest: +SKIP
+    >>> ib.fly(order).sha256  # doctest: +SKIP
+    """
     path = Path(path)
     path = path / "order.toml" if path.is_dir() else path
     try:
@@ -351,6 +489,28 @@ def load_order(path: str | Path) -> Order:
     except (OSError, UnicodeDecodeError) as error:
         raise OrderError(f"cannot read {path}: {error}; give the folder of a flight, or its order.toml") from None
     return parse_order(text, str(path))
+
+
+class Ordered(TypedDict, total=False):
+    """The arguments of `make_order` but vehicle and control, as `ib.fly` takes them."""
+
+    mission: Mission | str | Path | None
+    faults: Sequence[Injection | str]
+    faults_files: Sequence[str | Path]
+    requirements: Sequence[Requirement | str]
+    weather: Weather | None
+    settings: Mapping[str, Number] | None
+    tunings: Sequence[Tuning]
+    options: Mapping[str, Option] | None
+    script: str
+    seed: int
+    until_s: float | None
+    log_s: float
+    place: Home | None
+    world: str | Path
+    sight: Sequence[Mapping[str, Any]]
+    integration: str
+    script_name: str
 
 
 def make_order(
@@ -375,10 +535,36 @@ def make_order(
     integration: str = "",
     script_name: str = "",
 ) -> Order:
-    """An order in short: what is not given is what the vehicle usually has, its own mission, calm air.
+    """An order: everything that defines a flight. What is not given is what the vehicle usually has.
 
-    A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
-    it was planned from, unless a `place` is given. `faults_files` define faults of one's own.
+    Parameters
+    ----------
+    vehicle : str or Path
+        Catalogue name, or a TOML file.
+    control : str, optional
+        Name of a control system (`ib.system_names()`); the vehicle's usual one by default.
+    mission, faults, faults_files, requirements, weather, settings, tunings, options, script, seed, until_s, log_s
+        As in `ib.fly`.
+    place, world, sight, integration, script_name
+        As in `ib.fly`.
+
+    Returns
+    -------
+    Order
+        Give it to `ib.fly`; `order.text()` is its TOML file.
+
+    Raises
+    ------
+    UnknownNameError
+        If a vehicle, mission, fault or requirement has no such name.
+    OrderError
+        If arguments do not fit together.
+
+    Examples
+    --------
+    >>> order = ib.make_order("quad_f450", mission="hover", until_s=2.0, seed=3)
+    >>> ib.parse_order(order.text()) == order
+    True
     """
     if mission is None and script and _is_plan(script):
         flown, name = None, script_name

@@ -9,17 +9,31 @@ is no set-point. Inputs are those of the log's row, so that a curve may be one c
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from ironbird.blocks.controllers.cascade_ports import CascadePorts
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
-from ironbird.flight.flight import Flight
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.flight.order import Order
 from ironbird.rotations import conjugate, euler, from_euler, multiply
+from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
+from ironbird.vehicles.load import Vehicle
 
 LIMITED = 1 - 1e-6  # of the largest rate: from here on the law cannot be turned around
 BY_POSITION_OR_VELOCITY = (0, 1, 4)  # kinds of control in which velocity is asked for
 WITHOUT_PULL = (1, 4)  # of these, those in which no position is held
+
+
+class Flight(Protocol):
+    """What is needed of a flight, `ironbird.flight.flight.Flight`."""
+
+    log: Log
+    order: Order
+    vehicle: Vehicle
+    model: CompiledModel
 
 
 def rate_set(flight: Flight) -> np.ndarray | None:

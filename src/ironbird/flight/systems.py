@@ -43,7 +43,18 @@ OUTSIDE: Registry[Kind] = Registry(
 
 
 def system_names() -> list[str]:
-    """All control systems that an order may name."""
+    """Names of all control systems that may fly an order.
+
+    Returns
+    -------
+    list of str
+        For `control` of `ib.fly`; `ironbird system list` says what each is.
+
+    Examples
+    --------
+    >>> {"reference", "truth", "px4"} <= set(ib.system_names())
+    True
+    """
     return [*INSIDE, *OUTSIDE]
 
 

@@ -32,9 +32,38 @@ def fly_together(
     patience_s: float = 120.0,
     trust: Trust | None = None,
 ) -> list[Flight]:
-    """Fly orders in real time on one clock; Ctrl-C ends all of them with their results.
+    """Fly several vehicles in real time on one clock; Ctrl-C ends all of them with their results.
 
-    If one never takes part (`LinkError`), none flies: the error says which.
+    Parameters
+    ----------
+    orders : sequence of Order
+        One for each vehicle.
+    folders : sequence of Path or None, default ()
+        Where external control systems leave their logs, in the same order.
+    announce : callable, optional
+        Called with sentences about ports that are opened.
+    patience_s : float, default 120.0
+        How long in s all wait until every control system takes part.
+    trust : Trust, optional
+        What the options of the orders may start; nothing by default.
+
+    Returns
+    -------
+    list of Flight
+        In the order of the orders.
+
+    Raises
+    ------
+    LinkError
+        If one of them never takes part: then none flies.
+    OrderError
+        If there are too many, or two need the same port.
+
+    Examples
+    --------
+    >>> orders = [ib.make_order("quad_f450", mission="hover", until_s=2.0, seed=n) for n in (1, 2)]
+    >>> [flight.ended_s for flight in ib.fly_together(orders)]  # doctest: +SKIP
+    [2.0, 2.0]
     """
     if not 1 <= len(orders) <= MOST:
         raise OrderError(f"{len(orders)} vehicles at once: give 1 to {MOST}")

@@ -16,7 +16,25 @@ from ironbird.vehicles import places as at
 
 @dataclass(frozen=True)
 class Witness:
-    """What an injected fault did to the signal that should show it, against the healthy twin."""
+    """What a fault did: the difference between the flight and a twin without this fault.
+
+    Attributes
+    ----------
+    injection : Injection
+        The fault as it was ordered.
+    signal : str
+        The signal that shows it.
+    unit : str
+        Unit of that signal.
+    first_s : float
+        Time of the first row that differs in s; NaN if none does.
+    largest : float
+        Largest difference while the fault was active.
+    mean : float
+        Mean difference in that time.
+    ended_s : float
+        End of the fault or of the comparison in s, whichever came first.
+    """
 
     injection: Injection
     signal: str

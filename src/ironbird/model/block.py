@@ -23,7 +23,15 @@ _S = TypeVar("_S", bound=Signal)
 
 
 class View:
-    """Named values of one kind, read as attributes: `x.omega`, `u.throttle`, `p.slope`."""
+    """Values by name that a block's functions get: `x.omega`, `u.throttle`, `p.slope`.
+
+    Parameters
+    ----------
+    values : mapping of str to expression
+        The values.
+    where : str
+        What messages call it.
+    """
 
     def __init__(self, values: Mapping[str, Expr], where: str) -> None:
         self._values = dict(values)
@@ -40,16 +48,24 @@ class View:
 
 
 class Block:
-    """Base of all parts.
+    """Base of all parts of a model.
 
-    A continuous block gives `derivative` (if it has states) and `output`. A sampled block is made with
-    `sample_s=...` and gives `update` (next states) and `output`; its outputs are held between samples. A
-    continuous block without states may also be made with `sample_s`: it is then evaluated at that rate
-    and held, which is how slow things run slowly. `project` may return states to their manifold after each
-    step (a quaternion to unit length). `u` carries inputs, noise streams and the clock.
+    A continuous block gives `derivative` (if it has states) and `output`. A sampled block is made with `sample_s=…` and
+    gives `update` (next states) and `output`; its outputs are held between samples. A continuous block without states
+    may also be made with `sample_s`: it is then evaluated at that rate and held, which is how slow things run slowly.
+    `project` may return states to their manifold after each step (a quaternion to unit length). `u` carries inputs,
+    noise streams and the clock. Ports, states and parameters are class attributes: `In`, `Out`, `State`, `Param`,
+    `Noise`, `Clock`.
 
     `role` says on which side of the loop a block stands: `plant` (vehicle, surroundings, sensors), `controller` or
     `estimator` (the control system), or `transform` (axes or mixing: it stands on the side whose signals it reads).
+
+    Parameters
+    ----------
+    sample_s : float, optional
+        Time between samples in s; a continuous block by default.
+    offset_s : float, default 0.0
+        Time of the first sample in s.
     """
 
     source: ClassVar[str] = ""  # where the equations come from: a key of docs/references.bib and a place in it

@@ -80,7 +80,34 @@ class Handle:
 
 @dataclass
 class Diagram:
-    """A set of named blocks and nested diagrams with their connections."""
+    """A set of named blocks and nested diagrams with their connections.
+
+    `diagram.add(name, block, **params)` adds a block and returns its ports, `connect(a, b)` connects them,
+    `export(port)` makes one an input or output of the diagram, `replace(path, block)` exchanges a block, `validate()`
+    lists all problems.
+
+    Parameters
+    ----------
+    name : str
+        Name in messages.
+    blocks : dict of str to Block, default {}
+        Blocks by path, nested ones included.
+    values : dict of str to array, default {}
+        Values of parameters by path.
+    links : dict of str to list of str, default {}
+        Output paths by input path.
+    exports : dict of str to Port, default {}
+        Ports that an outer diagram may use.
+    stops : dict of str to str, default {}
+        Output path by reason: a value above 0.5 stops the lane.
+    resets : dict of str to str, default {}
+        Output path by sampled block: a value below 0.5 holds the block at its start.
+
+    Examples
+    --------
+    >>> ib.Diagram("bench").name
+    'bench'
+    """
 
     name: str
     blocks: dict[str, Block] = field(default_factory=dict)  # by path, nested ones included

@@ -68,10 +68,24 @@ def entry_names(path: str, size: int) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class In(Signal):
-    """An input port.
+    """An input port of a block.
 
-    A port with `gather=True` takes any number of connections and adds them (forces on a body); with none
-    it is zero. Any other port takes exactly one, or its `default`.
+    Parameters
+    ----------
+    unit : str
+        Unit, for example "m/s"; "1" if it has none.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    default : number or list, optional
+        Value if nothing is connected; without one a connection is needed.
+    gather : bool, default False
+        Take any number of connections and add them (forces on a body); with none it is zero.
     """
 
     default: Number | None = None
@@ -80,19 +94,67 @@ class In(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Out(Signal):
-    """An output port."""
+    """An output port of a block.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for example "m/s"; "1" if it has none.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class State(Signal):
-    """A state; `init` is its value at time zero, or the name of a parameter that holds it."""
+    """A state of a block.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for example "rad"; "1" if it has none.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    init : number, list or str, default 0.0
+        Value at time zero, or the name of a parameter that has it.
+    """
 
     init: Number | str = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Param(Signal):
-    """A parameter; without `default` the vehicle file must give it. Tunable ones may change during a run."""
+    """A parameter of a block; without `default` the vehicle file must give it.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for example "kg"; "1" if it has none.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    default : number or list, optional
+        Value if none is given.
+    tunable : bool, default False
+        Whether it may change during a run.
+    """
 
     default: Number | None = None
     tunable: bool = False
@@ -100,7 +162,23 @@ class Param(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Signal):
-    """A stream of independent random numbers, one draw per tick (or per sample of a sampled block)."""
+    """A stream of independent random numbers, one draw per tick, or per sample of a sampled block.
+
+    Parameters
+    ----------
+    unit : str, default "1"
+        Unit.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    kind : str, default "normal"
+        normal (mean 0, deviation 1) or uniform (0 to 1).
+    """
 
     unit: str = "1"
     kind: Literal["normal", "uniform"] = "normal"
@@ -108,6 +186,20 @@ class Noise(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Clock(Signal):
-    """Simulation time, read like an input."""
+    """Simulation time, read like an input.
+
+    Parameters
+    ----------
+    unit : str, default "s"
+        Unit.
+    shape : int or tuple of int, default 1
+        1 is one number, n a column of n numbers, (rows, columns) a matrix.
+    frame : str or None, default None
+        Axes in which a vector is expressed, for example "B" or "N".
+    low, high : float, default -inf and inf
+        Range.
+    doc : str, default ""
+        What it is, in a few words.
+    """
 
     unit: str = field(default="s")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import platform
 import statistics
@@ -21,6 +20,7 @@ from typing import Any
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.compiler.generate import METHODS
 from ironbird.errors import IronbirdError
+from ironbird.files.json_text import json_text
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import model_of, prepare
 from ironbird.runtime.step import run
@@ -177,4 +177,4 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
 
 def as_json(result: dict[str, Any]) -> str:
     """The figures as JSON text."""
-    return json.dumps(result, indent=2)
+    return json_text(result, "ironbird/speed/1").rstrip()

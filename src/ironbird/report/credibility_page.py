@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ironbird.credibility.compare import Bode, Comparison, Index, Pair
 from ironbird.credibility.evidence import Standing
 from ironbird.credibility.index import HIGH_MARK
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import write_text
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot
@@ -30,7 +30,7 @@ def write_credibility_page(
 
 def write_credibility_json(comparison: Comparison, path: Path) -> None:
     """All numbers of a comparison, for programs."""
-    write_text(path, json.dumps(credibility_numbers(comparison), indent=2, allow_nan=False) + "\n")
+    write_text(path, json_text(credibility_numbers(comparison), "ironbird/credibility/1"))
 
 
 def credibility_numbers(comparison: Comparison) -> dict[str, Any]:

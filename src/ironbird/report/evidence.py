@@ -27,6 +27,7 @@ from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
 from ironbird.files.csv_text import harmless
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import model_of
@@ -90,6 +91,7 @@ def write_evidence(
             tables += f"{name + '.csv':18}the project's table with cases and status\n"
     files["versions.json"] = _json(
         {
+            "lines": {"flights.jsonl": "ironbird/flight-definition/1", "results.jsonl": "ironbird/flight-result/1"},
             "ironbird": campaign.ironbird,
             "software": campaign.software,
             "flown_by": [[*who, count] for who, count in store.versions(campaign).items()],
@@ -103,7 +105,8 @@ def write_evidence(
             "definition_sha256": campaign.digest,
             "cases": {s.case_id: s.verdicts for s in by_case(results)},
             "programs": programs_of(campaign.files),
-        }
+        },
+        "ironbird/evidence-versions/1",
     )
     for result in results:
         trace = store.trace_path(campaign, result)
@@ -203,15 +206,15 @@ def _parameters(case: Order, known: Mapping[str, bytes]) -> dict[str, bytes]:
         "parameters_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "parameters": values,
     }
-    return {name: _json(content)}
+    return {name: _json(content, "ironbird/evidence-parameters/1")}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows).encode()
+    return "".join(json_text(row, indent=None, sort_keys=True) for row in rows).encode()
 
 
-def _json(data: object) -> bytes:
-    return (json.dumps(data, indent=2, sort_keys=True) + "\n").encode()
+def _json(data: Mapping[str, Any], schema: str) -> bytes:
+    return json_text(data, schema, sort_keys=True).encode()
 
 
 def _csv(rows: Sequence[Sequence[str]]) -> bytes:

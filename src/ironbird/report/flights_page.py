@@ -104,7 +104,7 @@ def _leaves(table: Mapping[str, Any], before: str = "") -> list[tuple[str, str]]
 def write_flights_page(flights: Sequence[Kept], path: Path) -> None:
     """Write the page."""
     inks = [INKS[i % len(INKS)] for i in range(len(flights))]
-    rows = [key for flight in flights for key in flight.summary if key != "figures"]
+    rows = [key for flight in flights for key in flight.summary if key not in ("schema", "figures")]
     plots = [
         track_plot(
             "from above, east and north (m)",

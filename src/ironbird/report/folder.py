@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ironbird.errors import IronbirdError, LinkError
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.flight import Flight
 from ironbird.flight.systems import is_outside
@@ -38,14 +38,45 @@ def clear_flight_folder(folder: Path) -> None:
 
 def write_flight_folder(
     flight: Flight,
-    folder: Path,
+    folder: str | Path,
     *,
     ulog: bool = False,
     csv: bool = False,
     origin: Origin | None = None,
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Write all files of a flight and return its summary, with `more` rows. Each file appears whole or not at all."""
+    """Write all files of a flight: log, page, order, summary. Each file appears whole or not at all.
+
+    Parameters
+    ----------
+    flight : Flight
+        The flight.
+    folder : str or Path
+        Folder to write into; it is made if need be.
+    ulog : bool, default False
+        Write `flight.ulg` as well, for tools of PX4.
+    csv : bool, default False
+        Write `flight.csv` as well.
+    origin : Origin, optional
+        The campaign that the page leads back to.
+    more : mapping of str, optional
+        Further rows of the summary.
+
+    Returns
+    -------
+    dict of str
+        The summary, as the command prints it.
+
+    Raises
+    ------
+    IronbirdError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> rows = ib.write_flight_folder(flight, "out/mine")  # doctest: +SKIP
+    """
+    folder = Path(folder)
     planned = flight.order.has_plan_file
     optional = {
         "mission.plan": planned,
@@ -72,11 +103,10 @@ def write_flight_folder(
                 write_tunings(part, flight.order.tunings)
         if flight.autopilot_events:
             said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.autopilot_events]
-            _write_json(folder / "autopilot_events.json", said)
+            write_text(folder / "autopilot_events.json", json_text(said))
         if flight.measured:
-            _write_json(
-                folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
-            )
+            measured = {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
+            write_text(folder / "link.json", json_text(measured, "ironbird/link/1"))
         write_sight(flight, folder)
         if ulog:
             write_ulog(flight.log, folder / "flight.ulg")
@@ -87,7 +117,7 @@ def write_flight_folder(
         if more and any(name.startswith("caused") for name in more):  # what merely came next says less
             rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
         rows |= more or {}
-        _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
+        write_text(folder / "summary.json", summary_text(rows, flight.figures()))
         for name, written in optional.items():  # of an earlier flight in this folder
             if not written:
                 (folder / name).unlink(missing_ok=True)
@@ -136,5 +166,6 @@ def _summary(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
     return rows
 
 
-def _write_json(path: Path, data: object) -> None:
-    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+def summary_text(rows: Mapping[str, str], figures: Mapping[str, Any]) -> str:
+    """A flight's summary.json: rows for people, and the same as numbers under `figures` (SI)."""
+    return json_text({**rows, "figures": figures}, "ironbird/flight-summary/1")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import write_text
 from ironbird.flight.worlds import ordered_world
 from ironbird.report.folder import SIGHT
@@ -33,7 +33,7 @@ def write_scenario_folder(flown: ScenarioFlight, folder: Path) -> Path:
         vehicle.log.to_parquet(folder / f"{vehicle.name}.parquet", vehicle.lane)
         if vehicle.sensors:
             write_samples(folder / SIGHT / vehicle.name, vehicle.sensors, vehicle.samples)
-    write_text(folder / "summary.json", json.dumps(flown.record(), indent=2) + "\n")
+    write_text(folder / "summary.json", json_text(flown.record(), "ironbird/scenario-summary/1"))
     page = folder / "report.html"
     write_page(page, "scenario.html.j2", _content(flown))
     return page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import StoreError
 from ironbird.files.csv_text import harmless
+from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing, write_text
 
 COLUMNS = ("case_id", "seed", "verdict", "margin", "score", "level", "ended_s", "impact_mps", "sha256")
@@ -23,17 +23,23 @@ NAMES = {"case_id": "case"}  # in the table
 def write_table(results: Sequence[FlightResult], path: Path) -> None:
     """Write `.csv` or `.parquet` with a column per varied parameter and requirement, or `.json` with all records."""
     if path.suffix == ".json":
-        write_text(path, json.dumps([result.record() for result in results], indent=1) + "\n")
+        write_text(path, results_text(results))
     elif path.suffix in (".csv", ".parquet"):
-        table = _table(results)
+        table = table_of(results)
         with replacing(path) as part:
             pa_csv.write_csv(_harmless(table), part) if path.suffix == ".csv" else pq.write_table(table, part)
     else:
         raise StoreError(f"'{path}': give a file that ends in .csv, .json or .parquet")
 
 
-def _table(results: Sequence[FlightResult]) -> pa.Table:
-    """A column that holds words anywhere holds words everywhere."""
+def results_text(results: Sequence[FlightResult], campaign: str | None = None) -> str:
+    """All records of a campaign as a JSON document (`ironbird/campaign-results/1`)."""
+    named = {} if campaign is None else {"campaign": campaign}
+    return json_text({**named, "flights": [r.record() for r in results]}, "ironbird/campaign-results/1", indent=1)
+
+
+def table_of(results: Sequence[FlightResult]) -> pa.Table:
+    """One row per flight; a column that holds words anywhere holds words everywhere."""
     rows = [_row(result) for result in results]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     words = {name for name in columns if any(isinstance(row.get(name), str) for row in rows)}

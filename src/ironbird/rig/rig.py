@@ -70,7 +70,45 @@ class TrafficReport:
 
 @dataclass
 class Rig:
-    """A vehicle, its run, and views of its sensors and actuators."""
+    """A vehicle that flies, as a control system meets it: sensors to read, actuators to command.
+
+    `rig.step(ticks)` moves time, `rig.command(place, value)` commands an actuator, `rig.truth()` is the true state.
+
+    Attributes
+    ----------
+    vehicle : Vehicle
+        The vehicle.
+    state : RunState
+        Its run.
+    stepper : Stepper
+        Moves the run.
+    actuators : dict of str to int
+        Actuators by place, for example `rotor/1`, with their row of the inputs.
+    accels, gyros : list of Sensor
+        m/s² and rad/s in body axes.
+    magnetometers : list of Sensor
+        T.
+    barometers, airspeeds : list of Sensor
+        Pa.
+    rangefinders : list of Sensor
+        m.
+    flows : list of Sensor
+        Optical flow in rad/s.
+    receivers : list of Receiver
+        Satellite receivers.
+    tunings : list of Tuning
+        Parameters that were changed on the way.
+    injector, ender : callable or None
+        Of whoever flies it: begins and ends a fault.
+    links : FlownLinks or None
+        What link faults do to packets.
+    sight : Feed or None
+        Samples of sensors of the world.
+    traffic : deque of TrafficReport
+        Reports of others that are not sent to it yet.
+    loop : PacedLoop or None
+        A loop in native code that steps it by itself.
+    """
 
     vehicle: Vehicle
     state: RunState

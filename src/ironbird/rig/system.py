@@ -58,7 +58,11 @@ class Tap(Protocol):
 
 
 class ControlSystem(ABC):
-    """A control system under test. All waits end: `LinkError` says who waited for whom, and how long."""
+    """A control system under test: base of those in Python and of links to autopilots.
+
+    A subclass gives `start(rig)` and `exchange(rig)`. All waits end: `LinkError` says who waited for whom, and how
+    long.
+    """
 
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
@@ -159,7 +163,29 @@ class ControlSystem(ABC):
 
 @dataclass
 class FunctionSystem(ControlSystem):
-    """A Python function as control system: it reads the rig's sensors and commands its actuators."""
+    """A Python function as control system: it reads the rig's sensors and commands its actuators.
+
+    Parameters
+    ----------
+    function : callable
+        Called with the `Rig` once per exchange.
+    name : str, default "function"
+        Name in reports.
+    step_ticks : int, default 4
+        Ticks between two calls; a tick is 1 ms with most vehicles.
+    traffic : Traffic, optional
+        Counts what goes over its link.
+    autopilot_events : list of AutopilotEvent, default []
+        What it did and reported, for the flight's page.
+
+    Examples
+    --------
+    >>> def idle(rig):
+    ...     for place in rig.actuators:
+    ...         rig.command(place, 0.0)
+    >>> ib.fly("quad_f450", control=ib.FunctionSystem(idle), mission="hover", until_s=1.0).survived
+    True
+    """
 
     function: Callable[[Rig], None]
     name: str = "function"
@@ -196,7 +222,15 @@ class Pilot(Protocol):
 
 @dataclass
 class Seat:
-    """A control system, ready to be started, and its pilot; without a pilot it gets no commands."""
+    """A control system and its pilot in a vehicle.
+
+    Parameters
+    ----------
+    system : ControlSystem
+        The control system.
+    pilot : Pilot or None, default None
+        Who gives it orders.
+    """
 
     system: ControlSystem
     pilot: Pilot | None = None
@@ -223,7 +257,39 @@ def described(options: type[BaseModel]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Task:
-    """What a control system is to do, in its vehicle."""
+    """What a control system gets when a flight begins.
+
+    Attributes
+    ----------
+    vehicle : Vehicle
+        The vehicle, as `Kind.fitted` gave it back.
+    items : sequence of LocalItem
+        The mission in m from home; empty: it gets no mission.
+    options : Options
+        What was chosen for it.
+    until_s : float
+        Length of the flight in s.
+    script : str
+        Text of a QGroundControl plan or waypoint file, flown in place of the mission.
+    injections : sequence of Injection
+        Faults of the flight.
+    folder : Path or None
+        Where it may leave its own logs.
+    announce : callable or None
+        Gets the ports for ground stations and clients.
+    show : callable or None
+        Gets a line of figures about once a second.
+    cruise_speed_mps : float or None
+        Speed of the mission in m/s; None: as the vehicle likes.
+    wind_from_deg : float or None
+        Direction of the wind in degrees, as who plans the mission knows it; None: it is calm.
+    seed : int
+        Seed of the flight.
+    trust : Trust
+        Programs and front ends that the user named by hand.
+    navigator : callable or None
+        Gives parameters of Ironbird's navigator with so many places.
+    """
 
     vehicle: Vehicle  # loaded with the `vehicle_control` of the kind, as `Kind.fitted` gave it back
     items: Sequence[LocalItem]  # the mission in metres from home; empty: it gets no mission
@@ -245,7 +311,10 @@ Budget = tuple[str, dict[str, str], dict[str, Any]]  # title, rows, and the same
 
 
 class Kind(ABC):
-    """A kind of control system: how it is named, what can be chosen, and how one of it comes into a vehicle."""
+    """A kind of control system: how it is named, what can be chosen, and how one of it comes into a vehicle.
+
+    A subclass in a package of your own is found by the entry point `ironbird.systems` (docs/guide/own-controller.md).
+    """
 
     name: str  # "px4": in orders, in case files, on the command line
     title: str  # "PX4": on pages

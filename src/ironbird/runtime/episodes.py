@@ -33,7 +33,27 @@ _COLUMNS = ("x", "xd", "held", "params", "inputs")  # of a lane, beside its seed
 
 
 class Episodes:
-    """Vehicles of one model by number from 0; each begins with `begin`, and all go on together with `step`."""
+    """Vehicles of one model by number from 0, each with a time of its own: `begin` starts some, `step` moves all.
+
+    The engine of the learning environments (`ironbird.gym`).
+
+    Parameters
+    ----------
+    model : CompiledModel
+        The model.
+    count : int
+        Number of vehicles.
+    paths : list of str
+        Signals that `step` returns.
+    every : int
+        Ticks of one step.
+    varied : sequence of str, default ()
+        Parameters that `begin` sets for each vehicle.
+    events : int, default 0
+        Largest number of events of a vehicle.
+    threads : int, default 1
+        Number of threads. It does not change any result.
+    """
 
     def __init__(
         self,

@@ -21,13 +21,35 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class ParamEvent:
-    """One parameter changed within a time window.
+    """One parameter that changes within a time window: what faults are made of.
 
-    Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
-    value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
-    `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
-    With `when`, a condition compiled by `ironbird.conditions.trigger.compile_trigger`, times count from the first
-    moment at which it holds; it is looked at every 10 ms.
+    Parameters
+    ----------
+    param : str
+        Path of a parameter.
+    value : float
+        Value of the change, in the unit of the parameter or as a factor.
+    start_s : float, default 0.0
+        Begin in s.
+    end_s : float, default infinite
+        End in s.
+    effect : str, default "replace"
+        replace (the value instead of the base value), scale (base times value) or offset (base plus value).
+    shape : str, default "step"
+        step, ramp (grows linearly during `rise_s`, then stays) or intermittent (on for `duty` of each `period_s`).
+    rise_s : float, default 0.0
+        Time of a ramp in s.
+    period_s : float, default 0.0
+        Period in s, if it is intermittent.
+    duty : float, default 0.5
+        Share of the period in which it acts.
+    when : Predicate or None, default None
+        Condition compiled by `ironbird.conditions.trigger.compile_trigger`: times count from the first moment at which
+        it holds; it is looked at every 10 ms.
+
+    Notes
+    -----
+    Several events on one parameter act in order.
     """
 
     param: str

@@ -96,7 +96,34 @@ _PLANS: WeakKeyDictionary[CompiledModel, dict[tuple[tuple[str, ...] | None, floa
 
 @dataclass
 class Log:
-    """Values of the planned signals over time, for all lanes: `log["body.p_NB_N"]` is [row, 3] of lane 0."""
+    """Values of signals over time, for all lanes: `log["body.p_NB_N"]` is [row, 3] of lane 0.
+
+    `log.time()` are the times in s, `log.signals()` the paths, `log.to_pandas()` a DataFrame, `log.to_csv(path)` and
+    `log.to_parquet(path)` write files.
+
+    Attributes
+    ----------
+    plan : LogPlan
+        Which signals it holds, with units and shapes.
+    lanes : int
+        Number of vehicles side by side.
+    time_s : array
+        Times of all rows in s.
+    data : array
+        Values [block, row, column, lane in block].
+    stops : list of Stop or None
+        Why and when each lane stopped.
+    interrupted : bool
+        Whether Ctrl-C ended the run.
+    meta : dict of str
+        Notes that go into files.
+
+    Examples
+    --------
+    >>> log = ib.fly("quad_f450", control="truth", mission="hover", until_s=1.0).log
+    >>> log["body.p_NB_N"].shape, float(log.time()[-1])
+    ((50, 3), 0.98)
+    """
 
     plan: LogPlan
     lanes: int

@@ -16,10 +16,32 @@ from ironbird.units import UNITS
 _ENTRY = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<index>\d{1,4})\])?")
 
 
-def read_log(path: Path) -> Log:
-    """The log of one vehicle, as `Log.to_parquet` wrote it; the same values to the last bit."""
+def read_log(path: str | Path) -> Log:
+    """Read the log of one vehicle, as `Log.to_parquet` and the folder of a flight have it.
+
+    Parameters
+    ----------
+    path : str or Path
+        `flight.parquet` of a flight, or a trace of a campaign.
+
+    Returns
+    -------
+    Log
+        The same values to the last bit.
+
+    Raises
+    ------
+    RunError
+        If the file is no log.
+
+    Examples
+    --------
+    >>> log = ib.read_log("out/quad_f450/flight.parquet")  # doctest: +SKIP
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    path = Path(path)
 
     try:
         if path.stat().st_size > MOST_BYTES:

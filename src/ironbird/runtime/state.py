@@ -49,9 +49,37 @@ class Beside(Protocol):
 
 @dataclass
 class RunState:
-    """States, held outputs, parameter values, seeds and events of all lanes at one tick.
+    """All values of a run: states, parameters, inputs, time. `ib.start` makes one.
 
-    Arrays are [block, row, lane in block], the layout of the kernel.
+    `state.get(path)` reads a signal, `state.set_param(path, value)` changes a parameter, `state.branch()` copies the
+    run, `state.save(path)` writes it to a file.
+
+    Attributes
+    ----------
+    model : CompiledModel
+        The model.
+    lanes : int
+        Number of vehicles side by side.
+    width : int
+        Lanes that the native code works on at once.
+    tick : int
+        Number of steps that are done.
+    x, xd, held, params, inputs : array
+        Continuous states, sampled states, held outputs, parameters, inputs: [block, row, lane in block].
+    seeds : array
+        Seed of each lane.
+    stop_tick, stop_reason, stop_row : array
+        When and why each lane stopped.
+    events : list of list of ParamEvent
+        Changes of parameters of each lane.
+    fired : list of list of int
+        Tick at which the trigger of each event fired; -1 before.
+    kernel_s : float
+        Processor time of all threads in native code so far, in s.
+    kernel_events : object
+        Events in the form of the native code.
+    beside : Beside or None
+        What runs beside it, for example sensors of the world.
     """
 
     model: CompiledModel
@@ -260,7 +288,29 @@ _ARRAYS = ("x", "xd", "held", "params", "inputs", "seeds", "stop_tick", "stop_re
 
 
 def restore(model: CompiledModel, path: str | Path) -> RunState:
-    """Read a snapshot written by `RunState.save`; what does not fit the model is refused."""
+    """Read a snapshot of a run that `RunState.save` wrote.
+
+    Parameters
+    ----------
+    model : CompiledModel
+        The model of the run.
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    RunState
+        The run as it was, to the last bit.
+
+    Raises
+    ------
+    RunError
+        If the snapshot is of another model, or damaged.
+
+    Examples
+    --------
+    >>> state = ib.restore(model, "at_12_s.npz")  # doctest: +SKIP
+    """
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             head = json.loads(data["head"].tobytes())
@@ -341,8 +391,35 @@ def start(
 ) -> RunState:
     """A run state at time zero.
 
-    `seed` is one number (lane i gets seed + i) or one per lane. A lane's results depend on its seed,
-    parameters and events alone, never on its place or on the other lanes.
+    A lane's results depend on its seed, parameters and events alone, never on its place or on the other lanes.
+
+    Parameters
+    ----------
+    model : CompiledModel
+        The model.
+    lanes : int, default 1
+        Number of vehicles side by side.
+    seed : int or sequence of int, default 0
+        One number (lane i gets seed + i), or one for each lane.
+    params : mapping, optional
+        Parameters by path, in SI units.
+
+    Returns
+    -------
+    RunState
+        All values of the run.
+
+    Raises
+    ------
+    RunError
+        If a parameter does not exist or is outside its range.
+
+    Examples
+    --------
+    >>> model = ib.compile_model(ib.load_vehicle("quad_f450", control="truth").diagram)
+    >>> state = ib.start(model, lanes=4, seed=1)
+    >>> ib.run(state, until_s=0.5, log=["body.p_NB_N"]).lanes
+    4
     """
     lanes = whole(lanes, "lanes", 1, MOST_LANES)
     width = 1 if lanes == 1 else LANES

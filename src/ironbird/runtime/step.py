@@ -34,9 +34,25 @@ def advance(
     plan: LogPlan | None = None,
     threads: int = 1,
 ) -> Log | None:
-    """Run all lanes for a number of ticks; with a plan, return the log of these ticks.
+    """Run all lanes for a number of ticks. Lanes that have stopped stay where they are.
 
-    `inputs` are held for the whole call. Stopped lanes stay where they stopped.
+    Parameters
+    ----------
+    state : RunState
+        What `ib.start` returns; it is changed.
+    ticks : int, default 1
+        Number of steps of the model.
+    inputs : mapping, optional
+        External inputs by name, held for the whole call.
+    plan : LogPlan, optional
+        Signals to log.
+    threads : int, default 1
+        Number of threads. It does not change any result.
+
+    Returns
+    -------
+    Log or None
+        The log of these ticks, if there is a plan.
     """
     ticks = whole(ticks, "ticks to advance by")
     for name, value in (inputs or {}).items():
@@ -198,14 +214,46 @@ def run(
     poll: Callable[[RunState], None] | None = None,
     piece_ticks: int = CHUNK_TICKS,
 ) -> Log:
-    """Run all lanes until a time (or until all have stopped) and return the log.
+    """Run all lanes until a time, or until all have stopped.
 
-    `log` are signal paths, block paths or prefixes with '*'; None logs every output. Rows are `log_s` apart,
-    from the present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to
-    `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
-    interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
-    `tunings` are parameter changes at given ticks. With a `pace` the run keeps to the wall clock. `poll` is called with
-    the state before each piece (`piece_ticks` long, with a pace 20 ms at most); it may change the state.
+    Ctrl-C ends the run early; the log up to there is returned and `log.interrupted` says so.
+
+    Parameters
+    ----------
+    state : RunState
+        What `ib.start` returns; it is changed.
+    until_s : float
+        Time in s at which the run ends.
+    log : list of str, optional
+        Paths of signals or blocks, or prefixes with `*`; every output by default.
+    log_s : float, default 0.02
+        Time between rows in s, from the present time up to but not including `until_s`.
+    keep : bool, default True
+        With False nothing is kept: each piece goes to `sink`, so that memory stays flat.
+    threads : int, optional
+        Number of threads; chosen by the number of lanes by default. It does not change any result.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1.
+    sink : callable, optional
+        Called with the log of each piece.
+    tunings : sequence of Tuning, default ()
+        Changes of parameters at given ticks.
+    pace : Pace, optional
+        Keeps the run to the wall clock.
+    poll : callable, optional
+        Called with the state before each piece; it may change the state.
+    piece_ticks : int, default 2000
+        Length of a piece in ticks; with a pace 20 ms at most.
+
+    Returns
+    -------
+    Log
+        The signals over time.
+
+    Raises
+    ------
+    RunError
+        If a signal does not exist.
     """
     model = state.model
     end = ticks_of(until_s, model.step_s, "until_s")

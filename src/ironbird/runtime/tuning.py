@@ -13,7 +13,24 @@ from ironbird.runtime.state import RunState
 
 @dataclass(frozen=True)
 class Tuning:
-    """One parameter set to a value from a tick on, in one lane or in all."""
+    """One parameter that is set to a value at a tick of a run, in one lane or in all.
+
+    Parameters
+    ----------
+    tick : int
+        Step of the run from 0 on; a tick is the model's step, 1 ms with most vehicles.
+    path : str
+        Path of a tunable parameter, for example `control.rate_gain`.
+    value : float or list of float
+        Value in the parameter's unit.
+    lane : int or None, default None
+        Lane from 0 on; None is all.
+
+    Raises
+    ------
+    RunError
+        If the tick or lane is no whole number from 0 on.
+    """
 
     tick: int
     path: str

@@ -56,7 +56,33 @@ class VehicleFlight:
 
 @dataclass
 class ScenarioFlight:
-    """The results of a scenario."""
+    """A scenario that was flown, with all vehicles.
+
+    `distance(a, b)` and `gap(a, b)` are distances between two vehicles over time, of centres and of hulls.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was flown.
+    time_s : array
+        Times of the rows in s.
+    vehicles : list of VehicleFlight
+        Log, path and judgement of each vehicle.
+    judgements : list of Judgement
+        Of the requirements between vehicles.
+    hits : list of Hit
+        Vehicles that touched: time in s, both names, speed in m/s.
+    pilots : dict of str to Pilot
+        Who flew each vehicle.
+    balls : dict
+        Hulls: centres [n, 3] in body axes and radius, in m.
+    wall_s : float
+        Time that it took to compute, in s.
+    witnesses : dict of str to list of Witness
+        What the faults of each vehicle did.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    """
 
     scenario: Scenario
     time_s: np.ndarray
@@ -142,12 +168,39 @@ def fly_scenario(
     progress: Callable[[float], None] | None = None,
     keep: bool = True,
 ) -> ScenarioFlight:
-    """Fly a scenario; `pilots` take the place of those that its file names.
+    """Fly a scenario: several vehicles in one world, which may meet.
 
-    The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault; that
-    of a vehicle under a control system outside a twin that is given the very inputs of the flight; that of a sensor of
-    the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
-    `keep` the samples of sensors of the world are there afterwards.
+    The result does not depend on `workers`. The witness of a fault is the same scenario flown again without any fault;
+    that of a vehicle under an external control system a twin that is given the very inputs of the flight; that of a
+    sensor of the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is then error.
+
+    Parameters
+    ----------
+    what : str, Path or Scenario
+        Name of a scenario (`ironbird scenario list`), or a TOML file.
+    workers : int, default 1
+        Number of processes.
+    pilots : mapping of str to Pilot, optional
+        Objects by vehicle that take the place of the pilots that the file names.
+    progress : callable, optional
+        Called with the share that is flown, 0 to 1.
+    keep : bool, default True
+        Keep the samples of sensors that see the world.
+
+    Returns
+    -------
+    ScenarioFlight
+        Verdict, paths, distances and the log of each vehicle.
+
+    Raises
+    ------
+    CaseError
+        If the file has problems.
+
+    Examples
+    --------
+    >>> flown = ib.fly_scenario("leader_follower")  # doctest: +SKIP
+    >>> flown.gap("leader", "left").min()  # doctest: +SKIP
     """
     scenario = what if isinstance(what, Scenario) else load_scenario(what)
     begin = time.perf_counter()

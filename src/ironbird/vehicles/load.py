@@ -38,7 +38,19 @@ CATALOG = Path(__file__).parent / "catalog"
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A vehicle file and the diagram made from it."""
+    """A vehicle with its diagram of blocks.
+
+    Attributes
+    ----------
+    spec : VehicleSpec
+        What its file says.
+    diagram : Diagram
+        Its blocks and their connections, which may be changed before it is compiled.
+    path : Path
+        Its file.
+    control : str
+        Whose diagram it is: reference, truth, external or commanded.
+    """
 
     spec: VehicleSpec
     diagram: Diagram
@@ -65,12 +77,44 @@ class Vehicle:
 
 
 def vehicle_ids() -> list[str]:
-    """Names of all vehicles in the catalogue."""
+    """Names of all vehicles in the catalogue.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> "quad_f450" in ib.vehicle_ids()
+    True
+    """
     return sorted(name.removesuffix(".toml") for name in os.listdir(CATALOG) if name.endswith(".toml"))
 
 
 def vehicle_path(name: str | Path) -> Path:
-    """The file of a vehicle: a catalogue name, or a path to a TOML file."""
+    """The file of a vehicle.
+
+    Parameters
+    ----------
+    name : str or Path
+        Catalogue name, or a TOML file.
+
+    Returns
+    -------
+    Path
+        Its TOML file.
+
+    Raises
+    ------
+    UnknownNameError
+        If the catalogue has no such vehicle.
+
+    Examples
+    --------
+    >>> ib.vehicle_path("quad_f450").name
+    'quad_f450.toml'
+    """
     if str(name).endswith(".toml"):
         path = Path(name)
         if not _is_file(path):
@@ -271,12 +315,35 @@ def usual_control(name: str | Path) -> str:
 
 
 def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | None = None) -> Vehicle:
-    """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
+    """Load a vehicle, ready to be compiled.
 
-    `control` is `reference` (sensors, estimator, failsafes), `truth` (a controller that sees the true state),
-    `external` (sensors, and actuators that wait for commands from outside) or `commanded` (as reference, and its
-    navigator waits for commands from outside); by default what the vehicle usually has.
-    `home` is a take-off point in place of the file's own.
+    Parameters
+    ----------
+    name : str or Path
+        Catalogue name, or a TOML file.
+    control : str, optional
+        reference (sensors, estimator, failsafes), truth (a controller that sees the true state), external (sensors, and
+        actuators that wait for commands from outside) or commanded (as reference, and its navigator waits for commands
+        from outside); by default what the vehicle usually has.
+    home : Home, optional
+        Take-off point in place of the file's own.
+
+    Returns
+    -------
+    Vehicle
+        Its specification and its diagram of blocks.
+
+    Raises
+    ------
+    VehicleError
+        If the file has problems.
+    UnknownNameError
+        If the catalogue has no such vehicle.
+
+    Examples
+    --------
+    >>> ib.load_vehicle("quad_f450").spec.title
+    'F450 quadcopter (Dai et al., Fig. 14)'
     """
     control = control or usual_control(name)
     if control not in CONTROLS:

@@ -34,7 +34,24 @@ class Table(BaseModel):
 
 
 class Home(Table):
-    """Take-off point."""
+    """Take-off point on the Earth.
+
+    Parameters
+    ----------
+    latitude_deg : float, default 40.1540302
+        Latitude in degrees, -89.9 to 89.9.
+    longitude_deg : float, default 116.2593683
+        Longitude in degrees, -180 to 180.
+    height_m : float, default 41.526
+        Height above the sea in m.
+    year : float, default 2026.0
+        Year of the magnetic field, 2025 to 2030.
+
+    Examples
+    --------
+    >>> ib.Home(latitude_deg=47.0, longitude_deg=8.5, height_m=400.0).height_m
+    400.0
+    """
 
     latitude_deg: Annotated[float, Field(ge=-89.9, le=89.9)] = 40.1540302
     longitude_deg: Annotated[float, Field(ge=-180, le=180)] = 116.2593683

@@ -85,7 +85,28 @@ def is_built_in(name: str) -> bool:
 
 
 def load_world(name: str | Path) -> World:
-    """A world by name (`forest`), or from a file: .toml, .sdf or .world (Gazebo), .yaml (Aerialist's obstacles)."""
+    """Load a world: ground, obstacles, water.
+
+    Parameters
+    ----------
+    name : str or Path
+        Name (`ironbird world list` lists them), or a file: .toml, .sdf or .world (Gazebo), .yaml (obstacles of Aerialist).
+
+    Returns
+    -------
+    World
+        Its surfaces and objects.
+
+    Raises
+    ------
+    WorldError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> ib.load_world("forest").name
+    'forest'
+    """
     path = Path(name)
     suffix = path.suffix.lower()
     if suffix in OTHERS:

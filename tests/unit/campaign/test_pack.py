@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from campaign_data import flight_case, result_of
+from json_documents import checked
 
 from ironbird.campaign import pack as pack_module
 from ironbird.campaign import signature
@@ -60,6 +61,16 @@ def relist(folder: Path) -> None:
 def test_a_pack_repeats_bit_for_bit_without_the_files_it_was_made_from(pack: Path, tmp_path: Path) -> None:
     found = repeat(pack, tmp_path, workers=1)
     assert (found.flown, found.same, found.differing, found.signed) == (2, 2, [], False)
+
+
+def test_the_json_of_a_pack_keeps_to_its_schemas(unpacked: Path) -> None:
+    lines = checked(unpacked / "versions.json")["lines"]
+    assert set(lines) == {path.name for path in unpacked.glob("*.jsonl")}
+    for name, schema in lines.items():
+        for line in (unpacked / name).read_text().splitlines():
+            checked(line, schema)
+    parameters = list((unpacked / "parameters").glob("*.json"))
+    assert parameters and all(checked(file)["parameters"] for file in parameters)
 
 
 def test_a_result_that_is_not_true_is_found(unpacked: Path, tmp_path: Path) -> None:

@@ -20,6 +20,26 @@ def test_result_survives_json(margin: float) -> None:
     assert isinstance(back.margin, float) and isinstance(back.judgements[0].time_s, float)
 
 
+def test_a_record_has_numbers_or_null() -> None:
+    record = result_of(flight_case(), "fail", margin=math.inf).record()
+    assert record["margin"] is None
+    [judgement] = record["judgements"]
+    assert (judgement["margin"], judgement["status"], judgement["time_s"]) == (None, "broken", 2.5)
+    back = FlightResult.from_record(record)
+    assert (back.margin, back.judgements[0].margin) == (-math.inf, -math.inf)
+
+
+def test_records_of_older_versions_have_words_for_infinities() -> None:
+    record = result_of(flight_case()).record()
+    [judgement] = record["judgements"]
+    del judgement["status"]
+    old = record | {"margin": "inf", "score": "nan"}
+    old["judgements"] = [judgement | {"margin": "-inf", "time_s": "nan", "broken_s": "nan"}]
+    back = FlightResult.from_record(old)
+    assert back.margin == math.inf and math.isnan(back.score) and back.judgements[0].margin == -math.inf
+    assert math.isnan(back.judgements[0].time_s) and math.isnan(back.judgements[0].broken_s)
+
+
 @pytest.mark.parametrize(
     ("verdict", "expect", "as_expected"),
     [

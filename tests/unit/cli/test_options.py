@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from campaign_data import flight_case
 
-from ironbird.cli.campaign import with_params
+from ironbird.campaign.params import with_params
 from ironbird.cli.options import home_of, options_of, params_of, settings_of, sight_of, weather_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Weather

@@ -3,12 +3,12 @@ with."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from flown_records import flight_log, table
+from json_documents import checked
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
@@ -180,7 +180,7 @@ def test_the_command_compares_writes_a_page_and_numbers_and_says_pass_or_fail(tm
     result = CliRunner().invoke(app, ["model", "credibility", str(flown), str(flown), "--out", str(out), "--json"])
 
     assert result.exit_code == 0, result.output
-    numbers = json.loads((out / "credibility.json").read_text())
+    numbers = checked(out / "credibility.json")
     assert numbers["overall"]["value"] == pytest.approx(1.0) and numbers["passed"]
     page = (out / "credibility.html").read_text()
     assert "<svg" in page and "95 % interval" in page and "<script" not in page

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from json_documents import checked
 
 from ironbird.campaign.diagnosis import Diagnosis, family_of
 from ironbird.campaign.suite import load_suite
@@ -74,7 +74,7 @@ def test_every_flight_is_in_one_split_and_every_family_in_all(written: Path) -> 
 
 
 def test_the_card_has_hashes_that_hold_and_the_confusion_of_the_baseline(written: Path) -> None:
-    card = json.loads((written / "card.json").read_text())
+    card = checked(written / "card.json")
 
     for name, digest in card["files_sha256"].items():
         assert hashlib.sha256((written / name).read_bytes()).hexdigest() == digest

@@ -16,6 +16,7 @@ import pytest
 from fmpy.fmi2 import FMU2Model, FMU2Slave
 from fmpy.fmi3 import FMU3Model, FMU3Slave
 from fmpy.validation import validate_fmu
+from json_documents import checked
 from pymavlink.dialects.v20 import common
 
 from ironbird import start
@@ -224,7 +225,8 @@ def test_the_real_time_program_flies_its_mission_reports_its_steps_and_speaks_ma
 def test_the_controller_fits_a_small_microcontroller(tmp_path: Path) -> None:
     job = Job("quad_f450", "controller", precision="single", seconds=0.5)
     export("cortex-m", job, tmp_path / "m4")
-    sizes = json.loads((tmp_path / "m4/size.json").read_text())
+    sizes = checked(tmp_path / "m4/size.json")
+    assert checked(tmp_path / "m4/PROVENANCE.json")["precision"] == "single"
     assert 5_000 < sizes["text"] < 60_000 and sizes["bss"] == 0 and sizes["model_bytes"] < 4_000
     assert not [name for name in sizes["needs"] if "d2" in name or "dadd" in name or "dmul" in name]  # no double
     assert next((tmp_path / "m4/lib/cortex-m4f").glob("lib*.a")).read_bytes().startswith(b"!<arch>")

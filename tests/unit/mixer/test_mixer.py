@@ -29,7 +29,14 @@ MOTOR = "M: 1\nO: 10000 10000 0 -10000 10000 {travel}\nS: 0 3 0 20000 -10000 -10
 
 
 def flown(
-    folder: Path, main: str, /, *, vehicle: str = "quad_f450", until_s: float = 6.0, aux: str = "", **options: object
+    folder: Path,
+    main: str,
+    /,
+    *,
+    vehicle: str = "quad_f450",
+    until_s: float = 6.0,
+    aux: str = "",
+    **options: str | int | float | bool,
 ) -> Flight:
     (folder / "main.mix").write_text(main)
     options = {"main": str(folder / "main.mix"), **options}

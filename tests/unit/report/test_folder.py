@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from autopilot_files import write_px4_log
 from flight_pages import judged_as
+from json_documents import checked
 
 from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
@@ -40,8 +41,12 @@ def test_a_flight_has_its_log_page_and_summary_and_nothing_else(flight: Flight, 
     rows = write_flight_folder(flight, tmp_path / "deep" / "out")
 
     assert names(tmp_path / "deep" / "out") == ALWAYS
-    written = json.loads((tmp_path / "deep" / "out" / "summary.json").read_text())
-    assert rows == flight.summary() and written == {**rows, "figures": flight.figures()}
+    written = checked(tmp_path / "deep" / "out" / "summary.json")
+    assert rows == flight.summary() and written == {
+        "schema": "ironbird/flight-summary/1",
+        **rows,
+        "figures": flight.figures(),
+    }
     table = pq.read_table(tmp_path / "deep" / "out" / "flight.parquet")
     assert table["body.p_NB_N[2]"].to_pylist() == flight.log["body.p_NB_N"][:, 2].tolist()
 
@@ -66,7 +71,8 @@ def test_what_was_changed_said_and_measured_is_kept(flight: Flight, tmp_path: Pa
     assert json.loads((tmp_path / "autopilot_events.json").read_text()) == [
         {"time_s": 1.5, "kind": "mode", "text": "höver"}
     ]
-    assert json.loads((tmp_path / "link.json").read_text()) == {
+    assert checked(tmp_path / "link.json") == {
+        "schema": "ironbird/link/1",
         "verdict": "pass",
         "sentence": "flown to the end at 8.00 s",
         "late": 3,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from campaign_data import flight_case, result_of
+from json_documents import checked
 
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import StoreError
@@ -50,7 +50,9 @@ def test_csv_holds_the_same_rows(results: list[FlightResult], tmp_path: Path) ->
 def test_json_holds_the_whole_records(results: list[FlightResult], tmp_path: Path) -> None:
     write_table(results, tmp_path / "t.json")
 
-    assert [FlightResult.from_record(row) for row in json.loads((tmp_path / "t.json").read_text())][1] == results[1]
+    document = checked(tmp_path / "t.json")
+    assert document["schema"] == "ironbird/campaign-results/1"
+    assert [FlightResult.from_record(row) for row in document["flights"]][1] == results[1]
 
 
 def test_another_ending_is_refused(results: list[FlightResult], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ironbird.export.c_code.code import HERE, files_of, param_table, signal_table, values_of
 from ironbird.export.job import Exporter, Job, filled
 from ironbird.export.record import order_of, record
+from ironbird.files.json_text import json_text
 from ironbird.model.signal import entry_names
 
 # MISRA C:2012 rules that cppcheck reports for the code and that stay: rule -> why.
@@ -89,7 +89,7 @@ def provenance(job: Job) -> str:
     """Where an export comes from, as JSON."""
     part = job.cut
     spec = part.vehicle.spec
-    return json.dumps(
+    return json_text(
         {
             "ironbird": metadata.version("ironbird"),
             "vehicle": part.vehicle.id,
@@ -105,7 +105,7 @@ def provenance(job: Job) -> str:
             "sources": dict(spec.provenance),
             "assumed": spec.assumed(),
         },
-        indent=2,
+        "ironbird/export-provenance/1",
     )
 
 

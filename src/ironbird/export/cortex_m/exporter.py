@@ -5,7 +5,6 @@ It is compiled and measured, not run: the stack that a call needs is not known f
 
 from __future__ import annotations
 
-import json
 import struct
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from ironbird.errors import ExportError
 from ironbird.export.c_code.exporter import write_source
 from ironbird.export.job import Exporter, Job
 from ironbird.export.targets import EXACT
+from ironbird.files.json_text import json_text
 
 FLAGS = ["-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m4+vfp4d16sp", "-mthumb", "-ffreestanding", "-fno-pic"]
 _WRITE, _ALLOC, _EXEC, _NOBITS = 1, 2, 4, 8
@@ -86,7 +86,8 @@ class CortexM(Exporter):
         data = made.read_bytes()
         sizes = section_sizes(data) | {"model_bytes": _model_bytes(job)}
         needs = undefined_symbols(data)
-        (folder / "size.json").write_text(json.dumps({**sizes, "needs": needs}, indent=2))
+        text = json_text({**sizes, "needs": needs}, "ironbird/code-size/1")
+        (folder / "size.json").write_text(text, encoding="utf-8")
         made.unlink()
         flash = sizes["text"] + sizes["rodata"] + sizes["data"]
         rows["Cortex-M4F"] = f"{flash / 1000:.1f} kB flash, {sizes['model_bytes'] / 1000:.1f} kB a model"

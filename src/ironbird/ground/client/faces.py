@@ -41,10 +41,16 @@ def _awaited(
 
 
 class RemoteVehicle:
-    """A vehicle at the other end of a link; its calls block until what they wait for, or their deadline.
+    """A vehicle on a MAVLink connection: `ib.connect` makes one.
 
-    Lengths in m, speeds in m/s, angles in rad; north, east, down or forward, right, down. A set-point is sent 20 times
-    a second until another takes its place, a call that leaves the mode offboard, or `close`.
+    Its calls block until what they wait for, or raise `LinkError` at their deadline. Lengths in m, speeds in m/s,
+    angles in rad; north, east, down or forward, right, down. A set-point is sent 20 times a second until another takes
+    its place, a call that leaves the mode offboard, or `close`.
+
+    Parameters
+    ----------
+    calls : Calls
+        What `ib.connect` makes of an address.
     """
 
     def __init__(self, calls: Calls) -> None:
@@ -106,7 +112,17 @@ class RemoteVehicle:
 
 
 class AsyncRemoteVehicle:
-    """The same for asyncio: every call is awaited, and several may wait at once."""
+    """The same as `RemoteVehicle` for asyncio: every call is awaited, and several may wait at once.
+
+    Parameters
+    ----------
+    address : str
+        As in `ib.connect`.
+    system : int, default 0
+        MAVLink id of the vehicle; 0 is the first that is received.
+    within_s : float, default 30.0
+        How long in s the first heartbeat is waited for.
+    """
 
     def __init__(self, address: str, *, system: int = 0, within_s: float = CONNECT_S) -> None:
         self._address, self._system, self._within_s = address, system, within_s
@@ -171,10 +187,33 @@ class AsyncRemoteVehicle:
 
 
 def connect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> RemoteVehicle:
-    """Connect to a vehicle and wait for its first heartbeat; `with` closes it.
+    """Connect to a vehicle by MAVLink and wait for its first heartbeat; `with` closes the connection.
 
-    `udp:14550` listens where the vehicle sends to, `udpout:HOST:PORT` speaks first, `tcp:HOST:PORT`,
-    `serial:/dev/ttyACM0:921600`. `system` is its MAVLink id if there are several on the link; 0 is the first received.
+    Parameters
+    ----------
+    address : str
+        `udp:14550` listens where the vehicle sends to, `udpout:HOST:PORT` speaks first, `tcp:HOST:PORT`,
+        `serial:/dev/ttyACM0:921600`.
+    system : int, default 0
+        MAVLink id of the vehicle if there are several on the link; 0 is the first that is received.
+    within_s : float, default 30.0
+        How long in s it is waited for.
+
+    Returns
+    -------
+    RemoteVehicle
+        The vehicle: `arm`, `take_off`, `goto`, `telemetry`, …
+
+    Raises
+    ------
+    LinkError
+        If nothing is received in time.
+
+    Examples
+    --------
+    >>> with ib.rehearsal("quad_f450") as address, ib.connect(address) as vehicle:  # doctest: +SKIP
+    ...     vehicle.arm()
+    ...     vehicle.take_off(5.0)
     """
     calls = Calls(open_wire(address, within_s), system=system)
     calls.core.start()
@@ -188,5 +227,31 @@ def connect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> Re
 
 
 def aconnect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> AsyncRemoteVehicle:
-    """The same for asyncio: `async with ib.aconnect("udp:14550") as v: await v.arm()`."""
+    """The same as `ib.connect` for asyncio: every call is awaited.
+
+    Parameters
+    ----------
+    address : str
+        As in `ib.connect`.
+    system : int, default 0
+        MAVLink id of the vehicle; 0 is the first that is received.
+    within_s : float, default 30.0
+        How long in s the first heartbeat is waited for.
+
+    Returns
+    -------
+    AsyncRemoteVehicle
+        To be used with `async with`.
+
+    Raises
+    ------
+    LinkError
+        If nothing is received in time.
+
+    Examples
+    --------
+    >>> async def fly():
+    ...     async with ib.aconnect("udp:14550") as vehicle:
+    ...         await vehicle.arm()
+    """
     return AsyncRemoteVehicle(address, system=system, within_s=within_s)

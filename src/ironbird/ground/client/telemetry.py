@@ -24,7 +24,59 @@ class Truth:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """The newest of everything that was received; not a number (or empty) until it was."""
+    """What a vehicle last reported of itself; a number that it did not send is NaN.
+
+    Attributes
+    ----------
+    autopilot : str
+        px4 (also the reference autopilot, which speaks as it does) or ardupilot.
+    kind : str
+        copter, plane, vtol, rover, boat, sub.
+    system : int
+        MAVLink id of the vehicle.
+    time_s : float
+        Its clock in s.
+    mode : str
+        hold, mission, offboard, …: the same words for all, or else the autopilot's own.
+    armed, ready : bool
+        Whether it is armed; whether its own checks before arming pass.
+    landed : str
+        on the ground, taking off, in the air, landing.
+    position : tuple of float
+        m north, east, down of where its own frame begins.
+    velocity : tuple of float
+        m/s north, east, down.
+    attitude : tuple of float
+        rad: roll, pitch, yaw.
+    rates : tuple of float
+        rad/s in body axes: forward, right, down.
+    latitude_deg, longitude_deg : float
+        Degrees.
+    height_m, sea_height_m : float
+        Above home and above the sea, in m.
+    home : tuple of float
+        Latitude and longitude in degrees, height above the sea in m.
+    airspeed_mps : float
+        m/s.
+    throttle : float
+        0 to 1.
+    battery_share : float
+        0 to 1.
+    battery_voltage_V, battery_current_A : float
+        V and A.
+    fix : int
+        Of its satellite receiver: 3 and more is a position in space.
+    satellites : int
+        Number that it uses.
+    item : int
+        Item of the mission; -1 is none.
+    text : str
+        Its last text message.
+    truth : Truth or None
+        The true state, if a simulated vehicle sends it.
+    bad : int
+        Number of messages that were left out: what they say is no number.
+    """
 
     autopilot: str = ""  # px4 (also the reference autopilot, which speaks as it does) or ardupilot
     kind: str = ""  # copter, plane, vtol, rover, boat, sub

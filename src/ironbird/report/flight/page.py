@@ -48,11 +48,27 @@ class Origin:
 
 
 def write_flight_page(
-    flight: Flight, path: Path, autopilot: AutopilotEstimate | LinkError | None = None, origin: Origin | None = None
+    flight: Flight,
+    path: str | Path,
+    autopilot: AutopilotEstimate | LinkError | None = None,
+    origin: Origin | None = None,
 ) -> None:
     """Write the page of a flight as one self-contained HTML file.
 
-    `autopilot` is the autopilot's own log beside the truth, or why there is none although there should be.
+    Parameters
+    ----------
+    flight : Flight
+        The flight.
+    path : str or Path
+        File to write.
+    autopilot : AutopilotEstimate or LinkError, optional
+        The autopilot's own log beside the truth, or why there is none although there should be.
+    origin : Origin, optional
+        The campaign that the page leads back to.
+
+    Examples
+    --------
+    >>> ib.write_flight_page(flight, "flight.html")  # doctest: +SKIP
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
         content = _content(flight, autopilot)

@@ -21,10 +21,30 @@ LONGEST_S = 24 * 3600.0
 def rehearsal(
     vehicle: str = "quad_f450", *, speed: float | None = None, seed: int = 0, link: str = "udpin:127.0.0.1:0"
 ) -> Iterator[str]:
-    """A vehicle that flies until the block ends, `speed` times as fast as real time (None: as fast as it goes).
+    """A vehicle that flies until the block ends, to try a program against.
 
-    Gives the address to connect to. Such flights are not judged and not kept: for that serve the vehicle with
-    'ironbird fly --control mavlink', and connect to it.
+    Such flights are not judged and not kept: for that use `ironbird fly --control mavlink`, and connect to it.
+
+    Parameters
+    ----------
+    vehicle : str, default "quad_f450"
+        Catalogue name, or a TOML file.
+    speed : float, optional
+        Times real time; as fast as possible by default.
+    seed : int, default 0
+        Seed of all noise.
+    link : str, default "udpin:127.0.0.1:0"
+        Where the vehicle listens; port 0 is a free one.
+
+    Yields
+    ------
+    str
+        The address to connect to.
+
+    Examples
+    --------
+    >>> with ib.rehearsal("quad_f450") as address:  # doctest: +SKIP
+    ...     vehicle = ib.connect(address)
     """
     if speed is not None and not 0.0 < speed < 1e4:
         raise LinkError(f"a speed of {speed!r} times real time: give more than 0")

@@ -154,7 +154,7 @@ def test_a_plant_fmu_is_flown_by_the_reference_autopilot_with_its_own_sensors(pl
 
 @pytest.mark.slow
 def test_faults_on_the_ports_of_a_plant_fmu_act_and_faults_inside_it_are_refused(plant: Path) -> None:
-    options = {"folder": str(plant), "step_ticks": 4}
+    options: dict[str, str | int | float | bool] = {"folder": str(plant), "step_ticks": 4}
     faults = ["link.loss@1:start=6", "imu.bias@1:instance=1,start=5"]
     flight = fly("quad_f450", control="fmu-plant", until_s=9.0, options=options, faults=faults)
     healthy = fly("quad_f450", control="fmu-plant", until_s=9.0, options=options)
