@@ -84,8 +84,8 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *
         fed = sources.get(path, ())
         groups.setdefault(fed[0] if len(fed) == 1 and kind != "vehicle" else path, []).append(path)
     inputs = [
-        Field(identifier(path), path, flat.u.signals[found[0]], tuple(flat.u.start[one] for one in found))
-        for path, found in groups.items()
+        Field(identifier(path), path, flat.u.signals[names[0]], tuple(flat.u.start[one] for one in names))
+        for path, names in groups.items()
     ]
     outputs = [
         Field(identifier(path), path, signal, (flat.log.start[path],)) for path, signal in flat.log.signals.items()

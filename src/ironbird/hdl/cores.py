@@ -37,7 +37,7 @@ MICROSECOND_NS = 1000
 
 @dataclass(frozen=True)
 class Wiring:
-    """What a table does not say: which writes act at once, and where the FIFO's door and count are."""
+    """What the register table lacks: writes that act at once, addresses of the FIFO register and its count."""
 
     reset: tuple[int, int] = (-1, 0)  # address, bits
     door: int = -1

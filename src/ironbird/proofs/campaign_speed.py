@@ -25,10 +25,7 @@ from ironbird.flight.prepare import forget, model_of
 
 FLIGHTS = 10_000
 RERUNS = 10
-MODULES, NOT_WRITTEN = (
-    "PYTHONPYCACHEPREFIX",
-    "PYTHONDONTWRITEBYTECODE",
-)  # variables of Python: folder of compiled modules; do not write any
+MODULES, NOT_WRITTEN = "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"  # environment: folder of modules; none written
 LOOK_S = 1.0  # s between two reads of the workers' peak memory
 VEHICLE, CONTROL = "quad_f450", "reference"
 SUITE = """schema = 1

@@ -21,10 +21,10 @@ LONGEST_S = 24 * 3600.0
 def rehearsal(
     vehicle: str = "quad_f450", *, speed: float | None = None, seed: int = 0, link: str = "udpin:127.0.0.1:0"
 ) -> Iterator[str]:
-    """A vehicle that flies until the block ends, `speed` times as fast as real time (None: as fast as it goes).
+    """Context manager: a vehicle that flies in a thread until the block ends; yields the address to connect to.
 
-    Gives the address to connect to. Such flights are not judged and not kept: for that serve the vehicle with
-    'ironbird serve', and connect to it.
+    `speed` is a factor of real time (None: as fast as possible). These flights are not judged and not stored: for that
+    serve the vehicle with 'ironbird serve', and connect to it.
     """
     if speed is not None and not 0.0 < speed < 1e4:
         raise LinkError(f"a speed of {speed!r} times real time: give more than 0")

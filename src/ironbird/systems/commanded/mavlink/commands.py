@@ -1,7 +1,7 @@
-"""Commands of COMMAND_LONG and COMMAND_INT: each is answered with COMMAND_ACK, and a refusal with its reason in words.
+"""Commands of COMMAND_LONG and COMMAND_INT: each is answered with COMMAND_ACK, a refusal also with its reason as text.
 
-Take-off, and modes that fly, may be asked for before arming, as with PX4: they begin when the vehicle is armed.
-Numbers and units of the parameters: [MAVLink2]; heights of COMMAND_LONG are above the sea as PX4 has them [PX4].
+Take-off and flying modes may be commanded before arming, as with PX4: they begin when the vehicle is armed. Numbers and
+units of the parameters: [MAVLink2]; heights of COMMAND_LONG are above the sea as in PX4 [PX4].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ironbird.systems.commanded.mavlink.setpoints import ABOVE_HOME
 from ironbird.systems.commanded.mavlink.telemetry import Telemetry
 from ironbird.systems.commanded.mavlink.texts import Texts
 
-FORCE = 21196.0  # of arming: whatever the checks say [MAVLink2]
+FORCE = 21196.0  # parameter that forces arming against the checks [MAVLink2]
 DEGREE = 1e7
 SPEEDS = (numbers.SPEED_TYPE_AIRSPEED, numbers.SPEED_TYPE_GROUNDSPEED)
 TO_HOVER, TO_CRUISE = numbers.MAV_VTOL_STATE_MC, numbers.MAV_VTOL_STATE_FW
@@ -36,7 +36,7 @@ NAMES |= {numbers.COMPONENT_ARM_DISARM: "arming", numbers.MISSION_START: "start 
 
 
 class Command(NamedTuple):
-    """A command of either message, with its place in degrees."""
+    """Content of COMMAND_LONG or COMMAND_INT, with latitude and longitude in degrees."""
 
     number: int
     p1: float
@@ -50,12 +50,12 @@ class Command(NamedTuple):
 
     @property
     def params(self) -> tuple[float, ...]:
-        """In order."""
+        """The seven parameters of the command in their order."""
         return (self.p1, self.p2, self.p3, self.p4, self.x, self.y, self.z)
 
 
 class Answer(NamedTuple):
-    """A MAV_RESULT and why; what is accepted needs no reason."""
+    """A MAV_RESULT and the reason of a refusal (empty if accepted)."""
 
     result: int
     why: str = ""
@@ -65,7 +65,7 @@ DONE = Answer(ACCEPTED)
 
 
 class Commands:
-    """Takes commands to the commander of the vehicle."""
+    """Passes commands of ground stations to the commander of the vehicle."""
 
     def __init__(
         self, commander: Commander, texts: Texts, home: Home, missions: Missions, telemetry: Telemetry
@@ -73,8 +73,8 @@ class Commands:
         self.commander, self.texts, self.home = commander, texts, home
         self.missions, self.telemetry = missions, telemetry
         self.failures = Failures(commander)
-        self.waiting = ""  # mode that begins with arming
-        self.steered = ""  # mode by sticks that was asked for last
+        self.waiting = ""  # mode that begins when the vehicle is armed
+        self.steered = ""  # manual mode that was commanded last
         self._waiting_height_m: float | None = None
         self._known: dict[int, Callable[[Command, Channel], Answer]] = {
             numbers.NAV_TAKEOFF: self._take_off,
@@ -111,26 +111,26 @@ class Commands:
 
     # ------------------------------------------------------------------------------------------ messages
 
-    def take_long(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """COMMAND_LONG."""
-        values = (said.param1, said.param2, said.param3, said.param4, said.param5, said.param6, said.param7)
-        self._answer(Command(said.command, *values, numbers.FRAME_GLOBAL), channel, sender)
+    def take_long(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """COMMAND_LONG: carry out the command and acknowledge it."""
+        values = (getattr(message, f"param{number}") for number in range(1, 8))
+        self._answer(Command(message.command, *values, numbers.FRAME_GLOBAL), channel, sender)
 
-    def take_int(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """COMMAND_INT; a latitude and longitude of INT32_MAX are not given."""
-        x, y = (math.nan if value == 2**31 - 1 else value / DEGREE for value in (said.x, said.y))
-        values = (said.param1, said.param2, said.param3, said.param4, x, y, said.z)
-        self._answer(Command(said.command, *values, said.frame), channel, sender)
+    def take_int(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """COMMAND_INT: carry out the command and acknowledge it; INT32_MAX as latitude or longitude means not given."""
+        x, y = (math.nan if value == 2**31 - 1 else value / DEGREE for value in (message.x, message.y))
+        values = (message.param1, message.param2, message.param3, message.param4, x, y, message.z)
+        self._answer(Command(message.command, *values, message.frame), channel, sender)
 
-    def take_set_mode(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_MODE, which has no acknowledgement."""
-        answer = self._mode_by_number(said.custom_mode)
+    def take_set_mode(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_MODE: change the mode; the message has no acknowledgement."""
+        answer = self._mode_by_number(message.custom_mode)
         if answer.why:
             self.texts.refuse(f"mode: {answer.why}")
 
-    def take_home(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_HOME_POSITION, which has no acknowledgement either."""
-        answer = self._move_home(said.latitude / DEGREE, said.longitude / DEGREE, said.altitude * 1e-3)
+    def take_home(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_HOME_POSITION: move home; the message has no acknowledgement."""
+        answer = self._move_home(message.latitude / DEGREE, message.longitude / DEGREE, message.altitude * 1e-3)
         if answer.why:
             self.texts.refuse(f"home: {answer.why}")
 
@@ -155,10 +155,10 @@ class Commands:
             return DONE
         answer = self._said(self.commander.arm())
         if answer.result == ACCEPTED and self.waiting:
-            wanted, self.waiting = self.waiting, ""
-            begun = self._begin(wanted) if wanted in ("take-off", "mission") else DONE
+            waiting, self.waiting = self.waiting, ""
+            begun = self._begin(waiting) if waiting in ("take-off", "mission") else DONE
             if begun.why:
-                self.texts.refuse(f"{wanted}: {begun.why}")
+                self.texts.refuse(f"{waiting}: {begun.why}")
         return answer
 
     def _begin(self, word: str) -> Answer:
@@ -170,7 +170,7 @@ class Commands:
         return answer
 
     def _mode(self, word: str) -> Answer:
-        """Go into a mode; a take-off and a mission wait until the vehicle is armed."""
+        """Change to a mode; a take-off and a mission wait until the vehicle is armed."""
         if word not in self.offered:
             return Answer(DENIED, f"a {self._kind} has no mode '{word}'")
         if self.commander.armed:
@@ -187,7 +187,7 @@ class Commands:
 
     @property
     def offered(self) -> frozenset[str]:
-        """Modes that this vehicle can be asked for."""
+        """Modes that this vehicle accepts."""
         accepts = self.commander.accepts
         return accepts | {"take-off"} if self.commander.kind.flies else accepts
 
@@ -197,7 +197,7 @@ class Commands:
 
     @property
     def reported_mode(self) -> str:
-        """The mode as it is reported to ground stations: one that waits for arming, or the sticks' own."""
+        """The mode reported to ground stations: one that waits for arming, or the manual mode chosen last."""
         mode = self.commander.mode
         if not self.commander.armed and mode != "terminated":
             return self.waiting or "hold"
@@ -260,7 +260,7 @@ class Commands:
         return self._mode("mission" if command.p1 >= 0.5 else "hold")
 
     def _place(self, command: Command) -> tuple[float, float, float] | str:
-        """Where a command wants the vehicle to be, in metres from the origin; what is not given stays as it is."""
+        """Position that a command names, in metres from the origin; coordinates that are not given stay as they are."""
         here = self.commander.estimate().p_N
         north, east, down = (float(value) for value in here)
         if math.isfinite(command.x) and math.isfinite(command.y) and (command.x or command.y):
