@@ -1,4 +1,4 @@
-"""Two faces of one client: calls that block, and calls to be awaited in asyncio."""
+"""Two interfaces of one client: calls that block, and calls to be awaited in asyncio."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RemoteVehicle:
         self.close()
 
     def close(self) -> None:
-        """End the streams and let go of the link; the vehicle's own failsafe takes over. May be called twice."""
+        """End the streams and close the link; the vehicle's own failsafe takes over. Further calls do nothing."""
         self._calls.core.close()
 
     @property
@@ -106,7 +106,7 @@ class RemoteVehicle:
 
 
 class AsyncRemoteVehicle:
-    """The same for asyncio: every call is awaited, and several may wait at once."""
+    """A vehicle at the other end of a link, for asyncio: every call is awaited, and several may wait at once."""
 
     def __init__(self, address: str, *, system: int = 0, within_s: float = CONNECT_S) -> None:
         self._address, self._system, self._within_s = address, system, within_s
@@ -127,7 +127,7 @@ class AsyncRemoteVehicle:
         await self.close()
 
     async def close(self) -> None:
-        """End the streams and let go of the link. May be called twice."""
+        """End the streams and close the link; further calls do nothing."""
         await asyncio.to_thread(self._calls.core.close)
 
     @property
@@ -188,5 +188,5 @@ def connect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> Re
 
 
 def aconnect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> AsyncRemoteVehicle:
-    """The same for asyncio: `async with ib.aconnect("udp:14550") as v: await v.arm()`."""
+    """`connect` for asyncio: `async with ib.aconnect("udp:14550") as v: await v.arm()`."""
     return AsyncRemoteVehicle(address, system=system, within_s=within_s)

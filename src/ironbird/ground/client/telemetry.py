@@ -1,4 +1,4 @@
-"""What a vehicle says of itself, as one snapshot in SI and radians."""
+"""Telemetry of a vehicle as one snapshot in SI units and radians."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """The newest of everything that was received; not a number (or empty) until it was."""
+    """The newest received values; NaN (or empty) until a value was received."""
 
     autopilot: str = ""  # px4 (also the reference autopilot, which speaks as it does) or ardupilot
     kind: str = ""  # copter, plane, vtol, rover, boat, sub
@@ -53,4 +53,4 @@ class Telemetry:
     item: int = -1  # of the mission
     text: str = ""  # its last text message
     truth: Truth | None = None
-    bad: int = 0  # messages that were left out: what they say is no number
+    bad: int = 0  # messages that were ignored: a value was not finite
