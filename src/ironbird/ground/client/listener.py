@@ -44,12 +44,12 @@ class Listener:
             (dialect.SYS_STATUS, self._take_status),
             (
                 dialect.GPS_RAW_INT,
-                lambda content: self._know(fix=content.fix_type, satellites=content.satellites_visible),
+                lambda fields: self._know(fix=fields.fix_type, satellites=fields.satellites_visible),
             ),
-            (dialect.HOME_POSITION, lambda content: self._know(home=station.home)),
-            (dialect.EXTENDED_SYS_STATE, lambda content: self._know(landed=station.landed)),
-            (dialect.MISSION_CURRENT, lambda content: self._know(item=content.seq)),
-            (dialect.STATUSTEXT, lambda content: self._know(text=station.last_text)),
+            (dialect.HOME_POSITION, lambda fields: self._know(home=station.home)),
+            (dialect.EXTENDED_SYS_STATE, lambda fields: self._know(landed=station.landed)),
+            (dialect.MISSION_CURRENT, lambda fields: self._know(item=fields.seq)),
+            (dialect.STATUSTEXT, lambda fields: self._know(text=station.last_text)),
         ):
             station.listen(message, taker)
 
