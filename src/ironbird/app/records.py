@@ -1,6 +1,6 @@
 """Data for replay and lookup: logs in a folder, campaigns of a store, pictures of vehicles. Nothing is run.
 
-Files are found by listing the folder: a name from outside is searched in that list only, so it cannot lead to another file.
+Files are found by listing the folder: a name from outside is searched in that list only, so it leads to no other file.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ironbird.flight.judge import FAIL, PASS, Judged, Judgement
 
 @dataclass(frozen=True, kw_only=True)
 class FlightResult(Judged):
-    """All that is kept of one flight."""
+    """The stored result of one flight: its judgement and the labels of its case."""
 
     id: str
     case_id: str
@@ -23,7 +23,7 @@ class FlightResult(Judged):
 
     @staticmethod
     def of(case: FlightCase, judged: Judged) -> FlightResult:
-        """The judgement of a case's flight."""
+        """The result of a case's flight from its judgement."""
         return FlightResult(
             **vars(judged),
             id=case.id,
@@ -35,7 +35,7 @@ class FlightResult(Judged):
 
     @property
     def as_expected(self) -> bool:
-        """Whether it came out as its case says; a case that says nothing expects a pass.
+        """Whether the verdict is the one that its case expects; the default is a pass.
 
         A failure is as expected only if a fault acted, where the case has one.
         """
@@ -44,7 +44,7 @@ class FlightResult(Judged):
 
     @staticmethod
     def from_record(record: dict[str, Any]) -> FlightResult:
-        """The inverse of `record`; raises `StoreError` if it is none."""
+        """The result of plain data, the inverse of `record`; raises `StoreError` if they are invalid."""
         try:
             data = dict(record)
             data["judgements"] = [

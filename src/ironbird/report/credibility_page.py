@@ -24,17 +24,17 @@ DEGREES = {"rad": ("°", math.degrees(1.0)), "rad/s": ("°/s", math.degrees(1.0)
 def write_credibility_page(
     comparison: Comparison, path: Path, *, title: str, levels: list[Standing] | None = None
 ) -> None:
-    """Write the page."""
+    """Write the HTML page of a comparison; `levels` are the validation levels of the vehicle's modules."""
     write_page(path, "credibility.html.j2", _content(comparison, title, levels or []))
 
 
 def write_credibility_json(comparison: Comparison, path: Path) -> None:
-    """All numbers of a comparison, for programs."""
+    """Write all numbers of a comparison as JSON."""
     write_text(path, json.dumps(credibility_numbers(comparison), indent=2, allow_nan=False) + "\n")
 
 
 def credibility_numbers(comparison: Comparison) -> dict[str, Any]:
-    """The numbers of a comparison as plain data; what does not exist is None."""
+    """The numbers of a comparison as plain data; missing values are None."""
 
     def three(value: tuple[float, float, float]) -> dict[str, float]:
         return dict(zip(("value", "low", "high"), value, strict=True))

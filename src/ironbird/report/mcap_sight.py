@@ -1,4 +1,4 @@
-"""What sensors of a world saw as MCAP with ROS 2 messages, for Foxglove and rosbag2.
+"""Samples of world sensors as MCAP with ROS 2 messages, for Foxglove and rosbag2.
 
 Topics are `/NAME`: pictures as sensor_msgs/Image (rgb8, 32FC1 for depth in m, mono8 for classes), lidars as
 sensor_msgs/PointCloud2 (x, y, z, intensity, float32), rings and sonars as sensor_msgs/LaserScan, single beams as
@@ -79,7 +79,7 @@ def _cloud(head: dict[str, Any], points: np.ndarray, intensity: np.ndarray) -> d
 
 
 def _scan(head: dict[str, Any], sensor: Ring | MultibeamSonar, data: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Angles of ROS grow to the left, Ironbird's to the right: the beams are turned round."""
+    """LaserScan message; the beams are reversed, as angles of ROS grow to the left, Ironbird's to the right."""
     angles = -sensor.angles_rad()[::-1]
     step = float(angles[1] - angles[0]) if len(angles) > 1 else 0.0
     return {

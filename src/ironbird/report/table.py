@@ -33,7 +33,7 @@ def write_table(results: Sequence[FlightResult], path: Path) -> None:
 
 
 def _table(results: Sequence[FlightResult]) -> pa.Table:
-    """A column that holds words anywhere holds words everywhere."""
+    """The results as a table; a column that contains a text anywhere is a column of texts."""
     rows = [_row(result) for result in results]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     words = {name for name in columns if any(isinstance(row.get(name), str) for row in rows)}
@@ -45,7 +45,7 @@ def _table(results: Sequence[FlightResult]) -> pa.Table:
 
 
 def _harmless(table: pa.Table) -> pa.Table:
-    """The same without anything that a spreadsheet would run."""
+    """The table without cells that a spreadsheet would execute as formulas."""
     columns = [
         pa.array([None if cell is None else harmless(cell) for cell in column.to_pylist()], pa.string())
         if pa.types.is_string(column.type)

@@ -113,8 +113,9 @@ class Commands:
 
     def take_long(self, channel: Channel, message: Any, sender: Sender) -> None:
         """COMMAND_LONG: carry out the command and acknowledge it."""
-        values = (getattr(message, f"param{number}") for number in range(1, 8))
-        self._answer(Command(message.command, *values, numbers.FRAME_GLOBAL), channel, sender)
+        first = (message.param1, message.param2, message.param3, message.param4)
+        place = (message.param5, message.param6, message.param7)
+        self._answer(Command(message.command, *first, *place, numbers.FRAME_GLOBAL), channel, sender)
 
     def take_int(self, channel: Channel, message: Any, sender: Sender) -> None:
         """COMMAND_INT: carry out the command and acknowledge it; INT32_MAX as latitude or longitude means not given."""
