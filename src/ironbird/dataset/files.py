@@ -144,10 +144,10 @@ def write_dataset(
         train = [(p.columns, ~p.active) for p, where in zip(pieces, split, strict=True) if where == "train"]
         expert = Diagnosis.learn(train)
         for piece, where in zip(pieces, split, strict=True):
-            found, ratio = expert.diagnose(piece.columns)
+            diagnosis, ratio = expert.diagnose(piece.columns)
             if where == "test":
-                pairs.append((piece.label, found))
-            rows.append(_flight_row(piece, vehicle, where, found, ratio))
+                pairs.append((piece.label, diagnosis))
+            rows.append(_flight_row(piece, vehicle, where, diagnosis, ratio))
         for where in SPLITS:
             _write(
                 folder / vehicle / f"{where}.parquet",
@@ -156,9 +156,9 @@ def write_dataset(
             )
     pq.write_table(pa.Table.from_pylist(rows), folder / "flights.parquet")
     labels = [HEALTHY, *FAMILIES, OTHER]
-    confusion = {true: {found: pairs.count((true, found)) for found in labels} for true in labels}
+    confusion = {true: {diagnosis: pairs.count((true, diagnosis)) for diagnosis in labels} for true in labels}
     confusion = {true: row for true, row in confusion.items() if sum(row.values())}
-    accuracy = sum(true == found for true, found in pairs) / len(pairs) if pairs else math.nan
+    accuracy = sum(true == diagnosis for true, diagnosis in pairs) / len(pairs) if pairs else math.nan
     result = Dataset(folder, len(flights), sum(row["rows"] for row in rows), confusion, accuracy)
     _card(result, name, licence, rows, units, sources or {}, flights)
     return result
@@ -301,7 +301,7 @@ def _card(
 def _page(data: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     confusion: dict[str, dict[str, int]] = data["baseline"]["confusion"]
     labels = [HEALTHY, *FAMILIES, OTHER]
-    found = [label for label in labels if any(row.get(label) for row in confusion.values())]
+    diagnosed = [label for label in labels if any(row.get(label) for row in confusion.values())]
     present = [label for label in labels if any(label in counts for counts in data["splits"].values())]
     accuracy = data["baseline"]["accuracy"]
     right = f"{100 * accuracy:.1f} % right" if accuracy is not None else "there are none"
@@ -338,8 +338,14 @@ are in flights.parquet.
 """
     hashes = [[path, f"`{digest}`"] for path, digest in data["files_sha256"].items()]
     splits = [[where, *(str(c.get(label, 0)) for label in present)] for where, c in data["splits"].items()]
-    confused = [[true, *(str(row.get(label, 0)) for label in found)] for true, row in confusion.items()]
-    parts = [head, *_table(["split", *present], splits), baseline, *_table(["true \\ found", *found], confused), repeat]
+    confused = [[true, *(str(row.get(label, 0)) for label in diagnosed)] for true, row in confusion.items()]
+    parts = [
+        head,
+        *_table(["split", *present], splits),
+        baseline,
+        *_table(["true \\ found", *diagnosed], confused),
+        repeat,
+    ]
     return "\n".join([*parts, *_table(["file", "sha256"], hashes), ""])
 
 

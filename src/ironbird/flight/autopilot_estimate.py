@@ -100,9 +100,9 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
 
     Sums over all offsets at once are products of Fourier transforms.
     """
-    asked = np.arange(series.time_s[0], series.time_s[-1], COARSE_S)
+    times = np.arange(series.time_s[0], series.time_s[-1], COARSE_S)
     ours = np.arange(time_s[0], time_s[-1], COARSE_S)
-    a, b = _at(series.time_s, series.values, asked), _at(time_s, values, ours)
+    a, b = _at(series.time_s, series.values, times), _at(time_s, values, ours)
     size = len(a) + len(b)
 
     def summed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
         summed(x * x, np.ones(len(b))) + summed(np.ones(len(a)), y * y) - 2 * summed(x, y)
         for x, y in zip(a.T, b.T, strict=True)
     )
-    offsets = ours[0] - asked[0] + COARSE_S * (np.arange(size) - len(a) + 1)
+    offsets = ours[0] - times[0] + COARSE_S * (np.arange(size) - len(a) + 1)
     enough = (count >= 0.5 * min(len(a), len(b))) & (np.abs(offsets) <= MOST_OFFSET_S)
     if not enough.any():
         return 0.0
@@ -130,10 +130,10 @@ def _fit(
     slope = np.gradient(values, time_s, axis=0)
     error = gain = np.zeros((0, values.shape[1]))
     for _ in range(rounds):
-        asked = series.time_s + offset_s
-        inside = (asked >= time_s[0]) & (asked <= time_s[-1])
-        gain = _at(time_s, slope, asked[inside])
-        error = series.values[inside] - _at(time_s, values, asked[inside])
+        times = series.time_s + offset_s
+        inside = (times >= time_s[0]) & (times <= time_s[-1])
+        gain = _at(time_s, slope, times[inside])
+        error = series.values[inside] - _at(time_s, values, times[inside])
         power = float((gain * gain).sum())
         if not inside.any() or power == 0.0:
             return offset_s, math.inf, 0.0

@@ -96,8 +96,8 @@ def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
 
 def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
     modes = [AutopilotEvent(at_s, "mode", name) for at_s, name in autopilot.modes()]
-    heard = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
-    return sorted([*heard, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
+    received = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
+    return sorted([*received, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:

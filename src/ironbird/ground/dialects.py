@@ -129,7 +129,7 @@ class AutopilotDialect(ABC):
     # ------------------------------------------------------------------------------------------ procedures
 
     @abstractmethod
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
         """Whether the autopilot can be armed and navigate."""
 
     @abstractmethod
@@ -215,9 +215,9 @@ class Px4Dialect(AutopilotDialect):
         """The value of a float, or of an integer sent as the bits of a float."""
         return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])
 
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
         """Whether its own checks pass and home is known; a submarine needs no home."""
-        return told.healthy and (told.home is not None or told.kind == "sub")
+        return state.healthy and (state.home is not None or state.kind == "sub")
 
     def start_mission(self, kind: VehicleClass) -> Procedure:
         """Procedure: change to the mission mode, then arm; the mission waits for arming."""
@@ -291,12 +291,12 @@ class ArduPilotDialect(AutopilotDialect):
         """Parameters with 0 in place of NaN, which stands for the autopilot's default."""
         return [0.0 if math.isnan(value) else value for value in params]
 
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
         """Whether checks pass, the estimator is sure and there is a fix; submarines without a plan need checks only."""
-        if told.kind == "sub" and not by_plan:
-            return told.healthy
-        sure = told.ekf_flags & EKF_NEEDED == EKF_NEEDED and not told.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
-        return told.healthy and sure and told.gps_fix >= FIX_3D and told.home is not None
+        if state.kind == "sub" and not by_plan:
+            return state.healthy
+        sure = state.ekf_flags & EKF_NEEDED == EKF_NEEDED and not state.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
+        return state.healthy and sure and state.gps_fix >= FIX_3D and state.home is not None
 
     def start_mission(self, kind: VehicleClass) -> Procedure:
         """Procedure: a copter arms in GUIDED, not in AUTO, and starts the mission only by a command."""

@@ -64,15 +64,15 @@ class Handshakes:
         self.step = Step(name, wall_s * self.patience, sim_s, self.station.wall_s(), self.station.now_s)
         return self.step
 
-    def repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
-        """Call `send` repeatedly until `heard` returns True, or the step's deadline passes."""
+    def repeat(self, send: Callable[[], None], answered: Callable[[], bool]) -> Script:
+        """Call `send` repeatedly until `answered` returns True, or the step's deadline passes."""
         station = self.station
         while True:
             send()
             asked_s, asked_wall = station.now_s, station.wall_s()
             while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
-                if heard():
+                if answered():
                     return
 
     def ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:

@@ -187,7 +187,7 @@ def with_unit(name: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def mark(verdict: str, x: float, y: float, said: str = "", size: float = 3.5) -> str:
+def mark(verdict: str, x: float, y: float, text: str = "", size: float = 3.5) -> str:
     """A flight as a point: circle pass, cross fail, square void, triangle error; not by colour alone."""
     ink, s = INK.get(verdict, "var(--muted)"), size
     if verdict == "fail":
@@ -200,7 +200,7 @@ def mark(verdict: str, x: float, y: float, said: str = "", size: float = 3.5) ->
     else:
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{s}" fill="{ink}" fill-opacity="0.6"'
     tag = shape[1:].partition(" ")[0]
-    return f"{shape}><title>{escape(said)}</title></{tag}>" if said else f"{shape}/>"
+    return f"{shape}><title>{escape(text)}</title></{tag}>" if text else f"{shape}/>"
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Point:
     x: float | str
     y: float
     verdict: str
-    said: str
+    text: str
 
 
 def scatter_plot(title: str, across: str, points: Sequence[Point]) -> str:
@@ -232,7 +232,7 @@ def scatter_plot(title: str, across: str, points: Sequence[Point]) -> str:
     labels = [(float(i), word[:12]) for i, word in enumerate(words)] or [(t, f"{t:g}") for t in ticks(*span_x)]
     parts += [_text(frame.across(place), HEIGHT - 9, text, "middle") for place, text in labels]
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT + 8, with_unit(across), "middle"))
-    parts += [mark(p.verdict, frame.across(v), frame.up(p.y), p.said) for v, p in zip(x, shown, strict=True)]
+    parts += [mark(p.verdict, frame.across(v), frame.up(p.y), p.text) for v, p in zip(x, shown, strict=True)]
     return _with_name_below(parts)
 
 

@@ -88,14 +88,14 @@ def run_ardupilot(
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.connect((host, port))
         link.settimeout(RESEND_S)
-        frame, heard, answered = 0, time.monotonic(), False
+        frame, last, answered = 0, time.monotonic(), False
         while True:
             with contextlib.suppress(OSError):  # not there yet
                 link.send(side.servos(frame))
             try:
                 line = link.recv(65536)
             except OSError as error:
-                if time.monotonic() - heard > patience_s:
+                if time.monotonic() - last > patience_s:
                     if answered:
                         return
                     raise LinkError(f"no simulator answers on UDP {host}:{port} for {patience_s:g} s") from None
@@ -106,5 +106,5 @@ def run_ardupilot(
                 side.take(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 continue  # as ArduPilot: ignored, and the packet is repeated
-            heard, answered = time.monotonic(), True
+            last, answered = time.monotonic(), True
             frame += 1

@@ -50,7 +50,7 @@ def run_px4_board(
     """
     clock = clock or WallClock()
     side, parser, packer = Px4Side(pilot, alone=True), Parser(count_lost=True), Packer()
-    heard = Heard()
+    statistics = Heard()
     first_at, last_at, beat_at = 0.0, clock.now(), -math.inf
     due, sent = 0.0, 0
     rest = b""
@@ -64,14 +64,14 @@ def run_px4_board(
             now = clock.now()
             for number, payload, _, _ in parser.feed(data) if data else ():
                 last_at = now
-                heard.fixes += number == dialect.HIL_GPS.id
+                statistics.fixes += number == dialect.HIL_GPS.id
                 if side.take(number, payload):
                     side.run()
             if side.sensors:
-                if not heard.sensors:
+                if not statistics.sensors:
                     first_at = due = now
-                heard.sensors, heard.seconds = side.sensors, last_at - first_at
-                heard.controls = sent if data else heard.controls
+                statistics.sensors, statistics.seconds = side.sensors, last_at - first_at
+                statistics.controls = sent if data else statistics.controls
                 if now >= due:  # late ones are made up for
                     due = max(due + 1.0 / side.control_hz, now - CATCH_UP_S)
                     sent += 1
@@ -90,5 +90,5 @@ def run_px4_board(
                     break
                 raise LinkError(f"{cable.name}: no sensors came over the cable for {connect_s:g} s")
             cable.wait((due if side.sensors else now + 0.1) - clock.now())
-    heard.lost, heard.garbage = parser.lost, parser.skipped
-    return heard
+    statistics.lost, statistics.garbage = parser.lost, parser.skipped
+    return statistics

@@ -61,16 +61,16 @@ def _pairs(plots: Plots) -> Iterator[Pair]:
         ("attitude", ("roll", "pitch", "yaw"), "°", degrees, attitude_set(flight), at.BODY.euler, 3.0, 0.5),
         ("rate", ("roll", "pitch", "yaw"), "°/s", degrees, rate_set(flight), at.BODY.rates, 10.0, 0.2),
     ]  # fmt: skip
-    for loop, names, unit, factor, asked, path, least, lasts_s in rows:
-        if asked is None or path not in log:
+    for loop, names, unit, factor, set_points, path, least, lasts_s in rows:
+        if set_points is None or path not in log:
             continue
         true = log[path]
         for i, name in enumerate(names):
-            wanted, got = factor * asked[:, i], factor * true[:, i]
+            set_point, response = factor * set_points[:, i], factor * true[:, i]
             if loop == "attitude":  # the shorter way round
-                got = wanted + (got - wanted + 180.0) % 360.0 - 180.0
-            if np.isfinite(wanted).any():
-                yield Pair(loop, name, unit, wanted, got, least, lasts_s)
+                response = set_point + (response - set_point + 180.0) % 360.0 - 180.0
+            if np.isfinite(set_point).any():
+                yield Pair(loop, name, unit, set_point, response, least, lasts_s)
 
 
 def followed_rows(plots: Plots) -> list[list[str]]:

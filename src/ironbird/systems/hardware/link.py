@@ -427,18 +427,18 @@ class HardwareLink(ControlSystem):
             ]
             for _, came, one in sorted(pieces, key=lambda piece: piece[:2]):
                 self.tap(self.cable.name, bool(came), one.data, one.wall_s)
-        for heard in packets:
+        for packet in packets:
             if self.bridge is not None:
-                self.bridge.to_ground(heard.data, now)
-            for number, payload, system, component in self._parser.feed(heard.data):
+                self.bridge.to_ground(packet.data, now)
+            for number, payload, system, component in self._parser.feed(packet.data):
                 self.traffic.received += 1
                 if number in (dialect.HIL_ACTUATOR_CONTROLS.id, dialect.HIL_CONTROLS.id):
                     self._board = (system, component)
-                    self._take(heard, dialect.MESSAGES[number], payload)
+                    self._take(packet, dialect.MESSAGES[number], payload)
                 elif not self.answered or self._mute:
                     known = dialect.MESSAGES.get(number)
                     self.traffic.last_received = known.name if known else f"message {number}"
-                    self._heard_at = heard.wall_s if self._mute else self._heard_at
+                    self._heard_at = packet.wall_s if self._mute else self._heard_at
         if self.bridge is not None:
             self.bridge.to_ground(b"", now)
         self.traffic.bad = self._parser.skipped
@@ -466,17 +466,17 @@ class HardwareLink(ControlSystem):
             advice = "nothing came at all: is it switched on, and does MAVLink run on this port of it?"
         return LinkError(f"{error}; {advice}")
 
-    def _take(self, heard: Heard, message: dialect.Message, payload: bytes) -> None:
-        values, time_s = message.unpack(payload), heard.tick * self._tick_s
+    def _take(self, packet: Heard, message: dialect.Message, payload: bytes) -> None:
+        values, time_s = message.unpack(payload), packet.tick * self._tick_s
         # the old message has one more field after the mode
         time_us, mode = values[0], values[-2 if message is dialect.HIL_CONTROLS else -1]
-        self.traffic.last_received, self._heard_at = message.name, heard.wall_s
+        self.traffic.last_received, self._heard_at = message.name, packet.wall_s
         if not self.answered:
             self.answered, self._first_answer_s = True, time_s
             self._beat_at = -HEARTBEAT_S  # ask for the rate at once
         if self._counted_from is None:
             if time_s >= self._first_answer_s + SETTLED_S:
-                self._counted_from = (heard, self._parser.lost, self.traffic.received)
+                self._counted_from = (packet, self._parser.lost, self.traffic.received)
                 self._stood_before_s = self._stood_s
         else:
             self._answers += 1
