@@ -256,7 +256,7 @@ def _attended(control: str, mavlink: bool) -> dict[str, Any]:
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an action with texts converted to objects (faults, mission items)."""
     if what not in DEEDS:
-        raise UnknownNameError("deed", what, DEEDS)
+        raise UnknownNameError("action", what, DEEDS)
     values = dict(args)
     if what == "inject":
         if set(values) - {"fault"}:

@@ -235,7 +235,7 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     def flown(name: str) -> np.ndarray:
         log = rig.flight(name).log()
         if log is None:
-            raise RunError(f"{name} has not begun")
+            raise RunError(f"flight {name} has no log yet: it has not begun; try again in a moment")
         return log_frames(log)
 
     async def flight_frames(request: Request) -> Response:

@@ -72,7 +72,7 @@ def open_pack(path: Path, signer: Path | None = None) -> Iterator[Pack]:
         _check(folder, sums)
         if signer is not None:
             if not (folder / SIGNATURE).is_file():
-                raise StoreError(f"{path} is not signed")
+                raise StoreError(f"{path} is not signed: leave out the signer's key, or ask for a signed pack")
             signature.check(sums, _read(folder, SIGNATURE), signer)
         yield _content(path, folder, signer is not None)
 

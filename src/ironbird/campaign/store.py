@@ -382,7 +382,7 @@ class Store:
             )
             known_rows = self.patiently(lambda connection: connection.execute(known.order_by(flights.c.number)).all())
             if any(cases[number].id != flight_id for number, flight_id, _ in known_rows):
-                raise StoreError(f"campaign '{campaign.name}' was made of other flights")
+                raise StoreError(f"campaign '{campaign.name}' was made of other flights: pass its own cases, or none")
             return [OpenFlight(number, cases[number], digest) for number, _, digest in known_rows]
         query = (
             sa.select(flights.c.number, flights.c.flight_id, flights.c.digest, flights.c.definition)

@@ -21,7 +21,7 @@ MOVING = (  # signals that show when something happened, better than places and 
 
 @dataclass(frozen=True)
 class Shift:
-    """Add `seconds` to the time of the simulation; `correlation` is that of the signals after it, `before` without."""
+    """Time shift: add `seconds` to simulated times; `correlation` is that after the shift, `before` without it."""
 
     seconds: float
     correlation: float

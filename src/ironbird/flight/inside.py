@@ -51,7 +51,7 @@ def fly_lanes(
     if any(order.log_s != first.log_s or end_s(order, model) != until_s for order in orders):
         raise OrderError("flights side by side need one end and one distance between rows")
     if len(orders) > 1 and (live or any(order.tunings for order in orders)):
-        raise OrderError("a flight whose parameters change on the way flies alone")
+        raise OrderError("a flight whose parameters change in flight (tunings) flies alone: give one order at a time")
     lanes = _Lanes(orders, model, everything=everything, live=live, line=line)
     judged_paths = [path for order in orders for path in log_paths(order, model)]
     log = run(

@@ -116,7 +116,7 @@ class _Exchanged:
                 self.twins.end(running, over, self.state)
                 self.faults[number] = over
                 return
-        raise FaultError(f"{injection.fault.id}: no such fault is in force")
+        raise FaultError(f"{injection.fault.id}: no such fault is in force; give the injection as it was injected")
 
     # ------------------------------------------------------------------ flying
 

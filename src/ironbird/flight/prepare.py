@@ -16,7 +16,15 @@ from ironbird import rotations
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
-from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
+from ironbird.errors import (
+    FaultError,
+    ModelError,
+    OrderError,
+    PlausibilityWarning,
+    RunError,
+    UnknownNameError,
+    shortened,
+)
 from ironbird.faults.spec import Change, Injection, Tap, is_link, is_sight
 from ironbird.flight.derived import names_of
 from ironbird.flight.duration import OBJECT, mission_of
@@ -58,7 +66,8 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
     """The world around flights of one model; None if they have none."""
     names = {order.world for order in orders}
     if len(names) > 1:
-        raise OrderError("flights side by side need one world")
+        worlds = ", ".join(repr(shortened(name, 40)) for name in sorted(names))
+        raise OrderError(f"flights of one batch need the same world, these have {worlds}; fly them in separate batches")
     name = names.pop()
     if not name:
         return None

@@ -82,7 +82,7 @@ class Surroundings:
     def begin(self, state: RunState, who: str, more: Shapes | None = None) -> None:
         """Before the first step: put the vehicles on the ground, refuse starts inside objects, and update."""
         if state.tick:
-            raise OrderError("a run in a world begins at its start")
+            raise OrderError(f"a run in a world begins at tick 0, this one is at tick {state.tick}: prepare a new one")
         if stands(state.model.flat.diagram):
             self._put_on_ground(state)
         self._rub(state)

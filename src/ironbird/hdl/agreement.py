@@ -136,11 +136,11 @@ def _spi(chip: str, core: Simulation, transactions: int, seed: int, fault: bool)
         bits += len(record)
         wrong = np.flatnonzero(out != (record & MISO) // MISO)
         if len(wrong):
-            return Agreement(number + 1, bits, (_said(number, traffic.time, sent, int(wrong[0]), lines),))
+            return Agreement(number + 1, bits, (_difference(number, traffic.time, sent, int(wrong[0]), lines),))
     return Agreement(transactions, bits, ())
 
 
-def _said(number: int, t: int, sent: bytes, slot: int, lines: Mapping[str, Line]) -> str:
+def _difference(number: int, t: int, sent: bytes, slot: int, lines: Mapping[str, Line]) -> str:
     broken = {name: line for name, line in lines.items() if not line.healthy()}
     return f"transaction {number} at {t} ns, {sent.hex(' ')}: first in slot {slot}; broken wires {broken}"
 
@@ -182,7 +182,7 @@ def _i2c(chip: str, core: Simulation, transactions: int, seed: int, fault: bool)
         bits += slots
         wrong = np.flatnonzero(out != pull)
         if len(wrong):
-            text = _said(number, traffic.time, sent, int(wrong[0]), lines)
+            text = _difference(number, traffic.time, sent, int(wrong[0]), lines)
             return Agreement(number + 1, bits, (f"0x{asked:02x} R{length} {text}",))
     return Agreement(transactions, bits, ())
 

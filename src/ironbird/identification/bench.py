@@ -115,7 +115,10 @@ def step_time(time_s: np.ndarray, speed: np.ndarray) -> Figure:
     """Time constant of a step of speed: first-order response by Gauss-Newton, with its standard deviation."""
     w1, w2 = float(np.mean(speed[: max(3, len(speed) // 20)])), float(np.mean(speed[-max(3, len(speed) // 10) :]))
     if abs(w2 - w1) < 6 * float(np.std(speed[-max(5, len(speed) // 10) :])):
-        raise RecordError("the record holds no step of the speed")
+        raise RecordError(
+            f"the record holds no step of the speed: {w1:.4g} rad/s at its begin, {w2:.4g} rad/s at its end; "
+            "record from before the step until the speed is steady"
+        )
     share = (speed - w1) / (w2 - w1)
     begin = float(time_s[int(np.argmax(share > 0.1))])
     rise = max(float(time_s[int(np.argmax(share > 0.632))]) - begin, float(np.median(np.diff(time_s))))

@@ -84,7 +84,7 @@ def _fitted(
     iterations, most = 0, np.inf
     while iterations < ITERATIONS and not (iterations > 3 and most < CONVERGED):
         iterations += 1
-        modelled, by_theta = _said(problem, data, z, theta, used)
+        modelled, by_theta = _modelled(problem, data, z, theta, used)
         modelled[:, biased] += bias
         by_bias = np.zeros((*measured.shape, len(biased)))
         by_bias[:, biased, range(len(biased))] = 1.0
@@ -128,7 +128,7 @@ def _fitted(
     )
 
 
-def _said(
+def _modelled(
     problem: Problem, data: Data, z: np.ndarray, theta: np.ndarray, used: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Outputs of the equations for the recorded motion, and their derivatives by the factors [row, signal, factor]."""

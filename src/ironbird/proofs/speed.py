@@ -63,7 +63,7 @@ def _jsbsim_loop(steps: int) -> Callable[[], float]:
         model.set_debug_level(0)
         loaded = model.load_model("F450")
     if not loaded:
-        raise IronbirdError("this jsbsim has no aircraft F450")
+        raise IronbirdError("this jsbsim has no aircraft F450: install the package of PyPI, which has it")
     model.set_dt(STEP_S)
 
     def once() -> float:

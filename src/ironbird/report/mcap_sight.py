@@ -57,11 +57,11 @@ def _messages(sensor: Sensor, sample: Sample) -> Iterator[tuple[str, dict[str, A
     elif isinstance(sensor, EchoSensor):
         yield "sensor_msgs/Range", {
             "header": head, "radiation_type": INFRARED, "field_of_view": math.radians(getattr(sensor, "beam_deg", 0.0)),
-            "min_range": sensor.min_m, "max_range": sensor.max_m, "range": float(_heard(data["range_m"])[0]),
+            "min_range": sensor.min_m, "max_range": sensor.max_m, "range": float(_with_infinity(data["range_m"])[0]),
         }  # fmt: skip
 
 
-def _heard(ranges: np.ndarray) -> np.ndarray:
+def _with_infinity(ranges: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(ranges), np.inf, ranges)
 
 
@@ -85,5 +85,5 @@ def _scan(head: dict[str, Any], sensor: Ring | MultibeamSonar, data: dict[str, n
     return {
         "header": head, "angle_min": float(angles[0]), "angle_max": float(angles[-1]), "angle_increment": step,
         "time_increment": 0.0, "scan_time": 1.0 / sensor.rate_hz, "range_min": sensor.min_m, "range_max": sensor.max_m,
-        "ranges": _heard(data["range_m"])[::-1].tolist(), "intensities": data["intensity"][::-1].tolist(),
+        "ranges": _with_infinity(data["range_m"])[::-1].tolist(), "intensities": data["intensity"][::-1].tolist(),
     }  # fmt: skip

@@ -64,19 +64,19 @@ class CopterSimMavlink(MavlinkFront):
         self.endpoints = [CopterSimEndpoint(self.sysid, ports, host, structs)]
         self.texts = _Texts()
         self._full = full
-        self._heard: Commander | None = None
+        self._owner: Commander | None = None
 
     def open(self, commander: Commander) -> None:
         """Open the port and set the rates of the mode."""
         super().open(commander)
-        self._heard = commander
+        self._owner = commander
         if self._full:
             for channel in self.channels:
                 channel.interval_s |= {message.id: FULL_S for message in FAST}
 
     def take(self, channel: Channel, number: int, payload: bytes, sender: Sender) -> None:
         """Process RflySim's special messages, and the rest as MAVLink."""
-        commander = self._heard
+        commander = self._owner
         assert commander is not None
         if number == dialect.COMMAND_LONG.id:
             message = dialect.COMMAND_LONG.read(payload)

@@ -122,13 +122,13 @@ class Rig:
     def inject(self, injection: Injection) -> None:
         """Schedule a fault whose times count from now."""
         if self.injector is None:
-            raise RunError("faults cannot be injected while this vehicle runs")
+            raise RunError(f"{injection.fault.id}: this run takes no faults in flight; order it before the start")
         self.injector(injection)
 
     def end(self, injection: Injection) -> None:
         """End a fault that was injected in flight, given by the same injection."""
         if self.ender is None:
-            raise RunError("faults cannot be ended while this vehicle runs")
+            raise RunError(f"{injection.fault.id}: this run takes no faults in flight, so none can be ended")
         self.ender(injection)
 
     def disturb_links(self, faults: Sequence[Injection], seed: int) -> None:

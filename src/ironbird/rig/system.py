@@ -94,7 +94,7 @@ class ControlSystem(ABC):
 
     def watch(self, rig: Rig) -> None:
         """Service such a loop; called about every 10 ms, and once when it has ended."""
-        raise LinkError(f"{self.name} has no loop of its own")
+        raise LinkError(f"{self.name} has no real-time loop: `take_over` gave none, so `exchange` is to be called")
 
     @abstractmethod
     def stop(self) -> None:

@@ -36,7 +36,7 @@ def build(desk: Desk) -> None:
             compared = ui.element("div").classes("ib-scroll ib-compared")
 
     async def show() -> None:
-        stored = await _asked(campaigns.listed) or []
+        stored = await _called(campaigns.listed) or []
         names = [campaign["name"] for campaign in stored]
         before.set_options(names)
         after.set_options(names)
@@ -48,18 +48,18 @@ def build(desk: Desk) -> None:
                 _campaign(campaign, choose)
 
     async def choose(name: str) -> None:
-        rows = await _asked(campaigns.matrix, name) or []
+        rows = await _called(campaigns.matrix, name) or []
         matrix.clear()
         with matrix:
             ui.link(f"page of {name} with plots", f"/campaign/{urllib.parse.quote(name)}", new_tab=True)
             for row in rows:
                 _case(name, row)
-        maps.show(name, await _asked(campaigns.points, name) or {})
+        maps.show(name, await _called(campaigns.points, name) or {})
 
     async def compare() -> None:
         if not before.value or not after.value:
             return
-        difference = await _asked(campaigns.compared, before.value, after.value)
+        difference = await _called(campaigns.compared, before.value, after.value)
         compared.clear()
         if difference is not None:
             with compared:
@@ -153,7 +153,7 @@ def _replay(campaign: str, flight: str) -> str:
     return f"/replay?{urllib.parse.urlencode({'campaign': campaign, 'flight': flight})}"
 
 
-async def _asked(what: Any, *args: Any) -> Any:
+async def _called(what: Any, *args: Any) -> Any:
     try:
         return await asyncio.to_thread(what, *args)
     except IronbirdError as error:

@@ -116,7 +116,7 @@ class Attended:
         if name == "sticks":  # while time is paused only their newest position counts
             self._next = [order for order in self._next if order.name != name]
         if sum(one.state == RUNS for one in self.orders) + len(self._next) >= MOST_RUNNING:
-            raise LinkError(f"{MOST_RUNNING} orders are on their way already")
+            raise LinkError(f"{MOST_RUNNING} orders are on their way already: wait until some have ended")
         self._next.append(Order(0, name, dict(args)))
 
     def end(self) -> None:
@@ -193,7 +193,7 @@ class Attended:
         """Fly to a place (m from home) with a reposition command: the autopilot holds there by itself."""
         self.hands.allow(MOVE_S)
         if not self.station.armed:
-            raise LinkError("not armed")
+            raise LinkError("goto: the vehicle is not armed; order 'arm' or 'take_off' first")
         if height_m is None:
             yield from self.hands.wait("a height", lambda: not math.isnan(self.calls.telemetry.height_m))
             height_m = max(self.calls.telemetry.height_m, 0.0)

@@ -71,7 +71,7 @@ def _horizontal(plots: Plots) -> str:
     return plots.figure("horizontal", curves)
 
 
-def _asked(
+def _set_point_curves(
     plots: Plots, values: np.ndarray | None, names: tuple[str, ...], unit: str, factor: float = 1.0, turns: bool = False
 ) -> list[Json]:
     """Curves of set-points; none where they are not known."""
@@ -88,7 +88,7 @@ def _velocity(plots: Plots) -> str:
     if at.BODY.velocity not in plots.log:
         return ""
     names = ("north", "east", "down")
-    set_points = _asked(plots, velocity_set(plots.flight), names, "m/s")
+    set_points = _set_point_curves(plots, velocity_set(plots.flight), names, "m/s")
     return plots.figure("velocity", plots.vector(at.BODY.velocity, names, "m/s") + set_points)
 
 
@@ -109,7 +109,7 @@ def _attitude(plots: Plots) -> str:
     if at.BODY.euler not in plots.log:
         return ""
     names, factor = ("roll", "pitch", "yaw"), math.degrees(1)
-    set_points = _asked(plots, attitude_set(plots.flight), names, "°", factor, turns=True)
+    set_points = _set_point_curves(plots, attitude_set(plots.flight), names, "°", factor, turns=True)
     return plots.figure("attitude", plots.vector(at.BODY.euler, names, "°", factor, turns=True) + set_points)
 
 
@@ -117,7 +117,7 @@ def _rates(plots: Plots) -> str:
     if at.BODY.rates not in plots.log:
         return ""
     names = ("about x (roll)", "about y (pitch)", "about z (yaw)")
-    set_points = _asked(plots, rate_set(plots.flight), names, "°/s", math.degrees(1))
+    set_points = _set_point_curves(plots, rate_set(plots.flight), names, "°/s", math.degrees(1))
     return plots.figure("rates", plots.vector(at.BODY.rates, names, "°/s", math.degrees(1)) + set_points)
 
 

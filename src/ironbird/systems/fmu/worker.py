@@ -99,7 +99,7 @@ class Unit:
                 ctypes.byref(last),
             )
             if flags[1].value:
-                raise RuntimeError("it asked to end the simulation")
+                raise RuntimeError("it requested the end of the simulation (terminateSimulation)")
         self.time_s += length
         self._call(get, self.outputs, _S(len(outputs)), outputs, *([_S(len(outputs))] if more else []))
         return list(outputs)

@@ -399,7 +399,7 @@ class HardwareLink(ControlSystem):
         try:
             yield
         except OSError as error:
-            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
+            raise LinkError(f"{self.cable.name}: the cable is gone ({error}); plug it in and fly again") from None
 
     def _say(self, time_s: float) -> None:
         """Queue for the next step: the heartbeat and, once the board sends controls, a request for their rate."""

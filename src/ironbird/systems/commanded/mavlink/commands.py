@@ -148,13 +148,13 @@ class Commands:
         if command.p1 not in (0.0, 1.0):
             return Answer(DENIED, f"{command.p1:g} is neither 0 nor 1")
         if command.p1 == 0.0:
-            answer = self._said(self.commander.disarm(force=command.p2 == FORCE))
+            answer = self._result(self.commander.disarm(force=command.p2 == FORCE))
             if answer.result == ACCEPTED:
                 self.waiting = ""
             return answer
         if self.commander.armed:
             return DONE
-        answer = self._said(self.commander.arm())
+        answer = self._result(self.commander.arm())
         if answer.result == ACCEPTED and self.waiting:
             waiting, self.waiting = self.waiting, ""
             begun = self._begin(waiting) if waiting in ("take-off", "mission") else DONE
@@ -164,8 +164,8 @@ class Commands:
 
     def _begin(self, word: str) -> Answer:
         if word == "take-off":
-            return self._said(self.commander.take_off(self._waiting_height_m))
-        answer = self._said(self.missions.begin() if word == "mission" else self.commander.set_mode(word))
+            return self._result(self.commander.take_off(self._waiting_height_m))
+        answer = self._result(self.missions.begin() if word == "mission" else self.commander.set_mode(word))
         if answer.result == ACCEPTED:
             self.steered = word if word in STICKS else ""
         return answer
@@ -219,7 +219,7 @@ class Commands:
         return self._mode_by_number(int(command.p2) << 16 | int(command.p3) << 24)
 
     def _terminate(self, command: Command, _channel: Channel) -> Answer:
-        return self._said(self.commander.disarm(force=True)) if command.p1 >= 0.5 else DONE
+        return self._result(self.commander.disarm(force=True)) if command.p1 >= 0.5 else DONE
 
     def _check(self, _command: Command, _channel: Channel) -> Answer:
         status = self.commander.status()
@@ -244,18 +244,18 @@ class Commands:
         if not self.commander.armed:
             self.waiting, self._waiting_height_m = "take-off", height
             return DONE
-        return self._said(self.commander.take_off(height))
+        return self._result(self.commander.take_off(height))
 
     def _start_mission(self, command: Command, _channel: Channel) -> Answer:
         first = int(command.p1) if math.isfinite(command.p1) and command.p1 > 0 else 0
         if not self.commander.armed:
             return self._mode("mission")
-        return self._said(self.missions.go_to(first) if first else self.missions.begin())
+        return self._result(self.missions.go_to(first) if first else self.missions.begin())
 
     def _set_current(self, command: Command, _channel: Channel) -> Answer:
         if not math.isfinite(command.p1) or command.p1 < 0:
             return Answer(DENIED, "there is no such item")
-        return self._said(self.missions.go_to(int(command.p1)))
+        return self._result(self.missions.go_to(int(command.p1)))
 
     def _pause(self, command: Command, _channel: Channel) -> Answer:
         return self._mode("mission" if command.p1 >= 0.5 else "hold")
@@ -285,7 +285,7 @@ class Commands:
         if math.isfinite(radius) and radius and "hold" in self.commander.accepts:
             self.commander.set_loiter_radius(radius)
         yaw = command.p4 if math.isfinite(command.p4) else None
-        return self._said(self.commander.reposition(place, yaw))
+        return self._result(self.commander.reposition(place, yaw))
 
     def _orbit(self, command: Command, _channel: Channel) -> Answer:
         place = self._place(command)
@@ -294,20 +294,20 @@ class Commands:
         why = self.commander.set_loiter_radius(command.p1) if math.isfinite(command.p1) else None
         if why:
             return Answer(DENIED, why)
-        return self._said(self.commander.reposition(place, None))
+        return self._result(self.commander.reposition(place, None))
 
     def _change_altitude(self, command: Command, _channel: Channel) -> Answer:
         frame = int(command.p2) if math.isfinite(command.p2) and 0 <= command.p2 <= 255 else numbers.FRAME_GLOBAL
         moved = command._replace(x=math.nan, y=math.nan, z=command.p1, frame=frame)
         place = self._place(moved)
-        return Answer(DENIED, place) if isinstance(place, str) else self._said(self.commander.reposition(place, None))
+        return Answer(DENIED, place) if isinstance(place, str) else self._result(self.commander.reposition(place, None))
 
     def _change_speed(self, command: Command, _channel: Channel) -> Answer:
         if command.p1 not in SPEEDS:
             return Answer(DENIED, f"speed of kind {command.p1:g}: give 0, through the air, or 1, over ground")
         if not 0 < command.p2 < FASTEST_MPS:
             return DONE if command.p2 in (-1.0, -2.0) else Answer(DENIED, f"{command.p2:g} m/s is no speed")
-        return self._said(self.commander.set_speed(command.p2))
+        return self._result(self.commander.set_speed(command.p2))
 
     def _set_home(self, command: Command, _channel: Channel) -> Answer:
         if command.p1 == 1.0:  # here
@@ -324,7 +324,7 @@ class Commands:
         return self._home_at(p_N)
 
     def _home_at(self, p_N: tuple[float, float, float]) -> Answer:
-        answer = self._said(self.commander.set_home(p_N))
+        answer = self._result(self.commander.set_home(p_N))
         if answer.result == ACCEPTED:
             self.home.move(p_N)
             self.telemetry.news(dialect.HOME_POSITION.id)
@@ -335,10 +335,10 @@ class Commands:
             return Answer(DENIED, f"a {self._kind} has no transition")
         if command.p1 not in (TO_HOVER, TO_CRUISE):
             return Answer(DENIED, "give 3, to rotors, or 4, to wings")
-        return self._said(self.commander.transition(command.p1 == TO_CRUISE))
+        return self._result(self.commander.transition(command.p1 == TO_CRUISE))
 
     def _fail(self, command: Command, _channel: Channel) -> Answer:
-        return self._said(self.failures.take(command.p1, command.p2, command.p3))
+        return self._result(self.failures.take(command.p1, command.p2, command.p3))
 
     # ------------------------------------------------------------------------------------------ telemetry, set-up
 
@@ -386,7 +386,7 @@ class Commands:
         return Answer(DENIED, "start the flight again instead")
 
     @staticmethod
-    def _said(why: str | None) -> Answer:
+    def _result(why: str | None) -> Answer:
         return DONE if why is None else Answer(REJECTED, why)
 
 

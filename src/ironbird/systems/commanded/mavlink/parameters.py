@@ -66,7 +66,7 @@ class Parameters:
         self.entries = sorted(entries, key=lambda entry: entry.name)
         self.place = {entry.name: number for number, entry in enumerate(self.entries)}
         self._changed: dict[str, float] = {}
-        self._told: dict[Channel, int] = {}  # index of the next parameter of each list
+        self._sending: dict[Channel, int] = {}  # index of the next parameter of each list
         if file is not None and file.exists():
             self._load(file)
 
@@ -79,7 +79,7 @@ class Parameters:
 
     def take_list(self, channel: Channel, _message: Any, _sender: Sender) -> None:
         """PARAM_REQUEST_LIST: begin to send all parameters."""
-        self._told[channel] = 0
+        self._sending[channel] = 0
 
     def take_read(self, channel: Channel, message: Any, sender: Sender) -> None:
         """PARAM_REQUEST_READ: send one parameter, by index or name."""
@@ -97,7 +97,7 @@ class Parameters:
         """PARAM_SET: change a parameter, and report its new value."""
         name = _text(message.param_id)
         if name == HASH:  # the ground station has all of them: stop sending the list
-            self._told.pop(channel, None)
+            self._sending.pop(channel, None)
             return
         number = self.place.get(name, -1)
         if number < 0:
@@ -132,16 +132,16 @@ class Parameters:
 
     def poll(self, channels: list[Channel]) -> None:
         """Send the next parameters of each list in progress."""
-        for channel in list(self._told):
+        for channel in list(self._sending):
             if channel not in channels:
-                del self._told[channel]
+                del self._sending[channel]
                 continue
-            start = self._told[channel]
+            start = self._sending[channel]
             for number in range(start, min(start + PER_LOOK, len(self.entries))):
                 self._tell(channel, number)
-            self._told[channel] = start + PER_LOOK
+            self._sending[channel] = start + PER_LOOK
             if start + PER_LOOK >= len(self.entries):
-                del self._told[channel]
+                del self._sending[channel]
                 self._tell_hash(channel)
 
     def _tell(self, channel: Channel, number: int) -> None:
@@ -201,7 +201,7 @@ def _rows(file: Path) -> Iterator[tuple[str, str, float]]:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise LinkError(f"{where}: '{shortened(cells[3])}' is no number")
+            raise LinkError(f"{where}: '{shortened(cells[3])}' is no number; give one in the fourth column")
         yield where, cells[2], value
 
 

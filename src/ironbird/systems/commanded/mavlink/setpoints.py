@@ -133,9 +133,9 @@ class SetPoints:
         if mask & NO_FORCE and mask & 0x1C0 != 0x1C0:
             self._refuse("a set-point of forces is not known; give an acceleration")
             return
-        position = _given(place, mask, 0)
-        velocity = _given((message.vx, message.vy, message.vz), mask, 3)
-        acceleration = _given((message.afx, message.afy, message.afz), mask, 6)
+        position = _unmasked(place, mask, 0)
+        velocity = _unmasked((message.vx, message.vy, message.vz), mask, 3)
+        acceleration = _unmasked((message.afx, message.afy, message.afz), mask, 6)
         yaw = math.nan if mask & NO_YAW else message.yaw
         yaw_rate = math.nan if mask & NO_YAW_RATE else message.yaw_rate
         target = [*position, *velocity, *acceleration, yaw, yaw_rate]
@@ -186,7 +186,7 @@ class SetPoints:
             self.texts.refuse(why)
 
 
-def _given(values: Sequence[float], mask: int, first: int) -> np.ndarray:
+def _unmasked(values: Sequence[float], mask: int, first: int) -> np.ndarray:
     """Three values with NaN where the mask excludes them; infinite values count as not given."""
     return np.array(
         [

@@ -40,7 +40,7 @@ class Keyboard:
             self._before = termios.tcgetattr(self._handle)
             tty.setcbreak(self._handle)
         elif handle is None:
-            raise LinkError("the keyboard can be used in a terminal only")
+            raise LinkError("sticks: standard input is no terminal; start it in one, or give a gamepad or a stick file")
         self._pressed: dict[str, tuple[float, float]] = {}  # value and until when
         self._actions: list[str] = []
         self.finished = False

@@ -28,7 +28,7 @@ def fly_by_hand(
             now = source.read(now_s)
             vehicle.sticks(now.roll, now.pitch, now.throttle, now.yaw, now.buttons)
             pending += [(action, hands.submit(_do, vehicle, action)) for action in source.actions()]
-            pending = [one for one in pending if not _told(*one, say)]
+            pending = [one for one in pending if not _reported(*one, say)]
             time.sleep(LOOK_S)
 
 
@@ -48,7 +48,7 @@ def _do(vehicle: RemoteVehicle, action: str) -> None:
         vehicle.set_mode(action, within_s=ACTION_S)
 
 
-def _told(action: str, future: Future[None], say: Callable[[str], None]) -> bool:
+def _reported(action: str, future: Future[None], say: Callable[[str], None]) -> bool:
     """Report how an action ended through `say`; returns whether it has ended."""
     if not future.done():
         return False

@@ -73,7 +73,7 @@ def parse_sticks(text: str, where: str = "stick file") -> list[Row]:
             raise LinkError(f"{at}: time {time_s!r} s must rise from line to line, from 0 on")
         rows.append((time_s, Sticks(sticks[0], sticks[1], sticks[2], sticks[3], buttons)))
     if not rows:
-        raise LinkError(f"{where}: there are no rows")
+        raise LinkError(f"{where}: there are no rows below the first line; write one for each change of the sticks")
     return rows
 
 
