@@ -270,11 +270,10 @@ def _fault_words(injection: Injection) -> str:
 def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int], None] | None = None) -> Shrunk:
     """Make a failing flight smaller as long as it fails by the same requirement.
 
-    Removed if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are reduced to the
-    smallest that still fails, to a share `tolerance` of their initial values; in several passes, as one reduction
-    may allow
-    another. A smaller flight that is an error (an autopilot that does not start) ends the search: it is not known
-    whether that one fails.
+    Removed if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are reduced to
+    the smallest that still fails, to a share `tolerance` of their initial values; in several passes, as one
+    reduction may allow another. A smaller flight that is an error (an autopilot that does not start) ends the
+    search: it is not known whether that one fails.
     """
     result = fly_all([case])[0]
     if result.verdict != FAIL:

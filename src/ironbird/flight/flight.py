@@ -206,14 +206,11 @@ def fly(
     """Fly an order, or a vehicle with the arguments of `make_order` (mission, weather, faults, requirements, seed …).
 
     `control` names a control system (`ironbird.flight.systems`) or is one: a `ControlSystem`, with its `pilot`. With
-    faults, twins without them are flown too: the effect of a fault is the difference to a twin that lacks only this
-    fault.
-    With `speed` the flight keeps to the wall clock, and `live` takes new parameter values. An external control
-    system may
-    leave its logs in `folder`, calls `announce` with its ports, and `show` with figures about once a second; `between`
-    is called after every exchange with it, may wait, and ends the flight by returning False. `line` is a start line
-    shared
-    by flights that start at the same moment.
+    faults, twins without them are flown too: the effect of a fault is the difference to a twin that lacks only
+    this fault. With `speed` the flight keeps to the wall clock, and `live` takes new parameter values. An external
+    control system may leave its logs in `folder`, calls `announce` with its ports, and `show` with figures about
+    once a second; `between` is called after every exchange with it, may wait, and ends the flight by returning
+    False. `line` is a start line shared by flights that start at the same moment.
 
     Programs and front ends that only the options of an order name are refused, as it may come from others; `options`
     that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
