@@ -140,7 +140,7 @@ def identify(
     tests: str | Path | None = None,
     salvage: bool = False,
 ) -> Identified:
-    """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives: `ironbird model identify`.
+    """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def compare_records(
     settings: Mapping[str, Number] | None = None,
     salvage: bool = False,
 ) -> Credibility:
-    """Compare a record of a real vehicle with simulated ones, or with a model that it drives: `ironbird model credibility`.
+    """Compare a record of a real vehicle with simulated ones, or with a model that it drives.
 
     Parameters
     ----------

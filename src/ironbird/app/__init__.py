@@ -1,1 +1,1 @@
-"""The live rig: vehicles flown, watched, broken and tuned from a page in the browser, or from a program."""
+"""The live rig: fly, watch, fault and tune vehicles from a page in the browser, or from a program."""

@@ -1,7 +1,7 @@
 """What can be asked of a rig by name, with plain data: by the page, by `ironbird app do`, by any program.
 
-Names and values come from outside: whatever is wrong with them is a sentence in the answer, never an error in the
-server. Vehicles are those of the catalogue, by their names: no path of a file comes in by this way.
+Names and values come from outside: any mistake in them is a sentence in the answer, never an error in the server.
+Vehicles are those of the catalogue, by name: paths of files are not accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_ITEMS = 500
 MOST_WORDS = 200  # characters of a filter
 MOST_STEPS = 10_000  # exchanges at once
 Action = Callable[..., Any]
-STARTS = {  # what a flight may be started with, and as what it is read
+STARTS = {  # options of a flight, and the type that each is converted to
     "control": str, "wind_mps": float, "wind_from_deg": float, "turbulence_mps": float, "seed": int, "until_s": float,
     "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool, "world": str, "udp": int,
     "port": str,
@@ -34,7 +34,7 @@ STARTS = {  # what a flight may be started with, and as what it is read
 
 
 def act(rig: Rig, role: str, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Do something; the answer has `ok`, and the result or the `error` in words."""
+    """Carry out an action; the answer has `ok`, and the result or the `error` as text."""
     try:
         if role != PILOT:
             raise RunError(f"a guest may look, not {shortened(name, 40)}")
@@ -92,13 +92,13 @@ def _mission(mission: Any) -> Any:
 def _items(rows: Any) -> list[LocalItem]:
     if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_ITEMS:
         raise MissionError(f"a mission is a list of 1 to {MOST_ITEMS} items")
-    found = []
+    items = []
     for number, row in enumerate(rows):
         if not isinstance(row, dict) or set(row) - set(LocalItem._fields):
             raise MissionError(f"item {number}: give {', '.join(LocalItem._fields)}")
         numbers = {key: _read(key, float, row.get(key, 0.0)) for key in LocalItem._fields if key != "kind"}
-        found.append(LocalItem(kind=str(row.get("kind", "waypoint")), **numbers))
-    return found
+        items.append(LocalItem(kind=str(row.get("kind", "waypoint")), **numbers))
+    return items
 
 
 def _speed(speed: Any) -> float | None:
@@ -106,40 +106,40 @@ def _speed(speed: Any) -> float | None:
 
 
 def pause(rig: Rig, flight: str) -> None:
-    """Let time stand still."""
+    """Pause the simulation time of a flight."""
     rig.flight(flight).pause()
 
 
 def resume(rig: Rig, flight: str) -> None:
-    """Let time go on."""
+    """Resume the simulation time of a flight."""
     rig.flight(flight).pause(False)
 
 
 def step(rig: Rig, flight: str, exchanges: int = 1) -> None:
-    """Pause, and go on by so many exchanges of 4 ms."""
+    """Pause a flight, and advance it by exchanges of 4 ms."""
     if not 1 <= int(exchanges) <= MOST_STEPS:
         raise RunError(f"{exchanges} exchanges: give 1 to {MOST_STEPS}")
     rig.flight(flight).step(int(exchanges))
 
 
 def speed(rig: Rig, flight: str, factor: Any = 1.0) -> None:
-    """Times real time, or "max"."""
+    """Set the speed of a flight: a factor of real time, or "max"."""
     rig.flight(flight).set_speed(_speed(factor))
 
 
 def branch(rig: Rig, flight: str, at_s: float | None = None, paused: bool = False) -> dict[str, Any]:
-    """A second flight that is equal up to now."""
+    """Start a second flight that is equal up to now, or up to `at_s`."""
     at = None if at_s is None else _read("at_s", float, at_s)
     return {"flight": rig.branch(flight, at_s=at, paused=bool(paused)).name}
 
 
 def reset(rig: Rig, flight: str) -> dict[str, Any]:
-    """End it and start again."""
+    """End a flight and start its order again."""
     return {"flight": rig.reset(flight).name}
 
 
 def end(rig: Rig, flight: str) -> dict[str, Any]:
-    """End it; it is judged and written."""
+    """End a flight; it is judged and written."""
     ended = rig.end(flight)
     if ended.flight is None:
         return {"verdict": "", "failure": ended.failure}
@@ -155,7 +155,7 @@ def packets(rig: Rig, of: str, filter: str = "") -> list[dict[str, Any]]:
 
 
 def capture(rig: Rig, of: str, filter: str = "") -> list[str]:
-    """Save the newest packets of a flight or route as pcap and tlog; where they are."""
+    """Save the newest packets of a flight or route as pcap and tlog; returns their paths."""
     return [str(path) for path in rig.capture(of, str(filter)[:MOST_WORDS])]
 
 
@@ -172,7 +172,7 @@ def read_plan(rig: Rig, text: str, vehicle: str = "quad_f450") -> list[dict[str,
 
 
 def write_plan(rig: Rig, items: Any, vehicle: str = "quad_f450") -> str:
-    """The text of a .plan file of the map's items."""
+    """The text of a .plan file with the map's items."""
     if vehicle not in vehicle_ids():
         raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
     return plan_of_items(_items(items), vehicle)

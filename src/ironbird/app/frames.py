@@ -1,7 +1,7 @@
-"""Where vehicles are, as plain numbers for the 3D view: of a running flight, of a log, of a recorded flight.
+"""Poses of vehicles as plain numbers for the 3D view: of a running flight, of a log, of a recorded flight.
 
 A frame is FLOATS numbers: time; position north, east, down (m); the rotation matrix body to navigation frame, column by
-column; wind (m/s) where it blows to; speeds of up to eight rotors (rad/s).
+column; wind (m/s) in the direction it blows to; speeds of up to eight rotors (rad/s).
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from ironbird.vehicles import places as at
 ROTORS = 8
 FLOATS = 1 + 3 + 9 + 3 + ROTORS
 REPLAY_ROWS = 20_000  # of a whole log in one piece; longer ones are thinned
-REPLAY_S = 0.05  # between frames that are made of a recorded flight
+REPLAY_S = 0.05  # s between frames of a recorded flight
 
 
 class Poser:
-    """Takes frames out of the rows of a log."""
+    """Converts rows of a log to frames."""
 
     def __init__(self, log: Log) -> None:
         self._columns = np.array(_columns(log), np.int64)
         self._there = self._columns >= 0
 
     def frame(self, log: Log, row: int) -> np.ndarray:
-        """One row as a frame."""
-        found = np.zeros(FLOATS, np.float32)
-        found[0] = log.time_s[row]
-        found[1:][self._there] = log.data[0, row, self._columns[self._there], 0]
-        return found
+        """One row of a log as a frame."""
+        frame = np.zeros(FLOATS, np.float32)
+        frame[0] = log.time_s[row]
+        frame[1:][self._there] = log.data[0, row, self._columns[self._there], 0]
+        return frame
 
     def frames(self, log: Log, rows: slice | np.ndarray) -> np.ndarray:
-        """Many rows: [row, FLOATS]."""
+        """Several rows of a log as frames, [row, FLOATS]."""
         times = log.time_s[rows]
-        found = np.zeros((len(times), FLOATS), np.float32)
-        found[:, 0] = times
-        found[:, 1:][:, self._there] = log.data[0, rows][:, self._columns[self._there], 0]
-        return found
+        frames = np.zeros((len(times), FLOATS), np.float32)
+        frames[:, 0] = times
+        frames[:, 1:][:, self._there] = log.data[0, rows][:, self._columns[self._there], 0]
+        return frames
 
 
 def _columns(log: Log) -> list[int]:
-    """The log's column of each number of a frame but its time; -1 where the log has none."""
-    wanted = [(at.BODY.position, 3), (at.BODY.attitude, 9), (at.AIR.wind, 3)]
-    wanted += [(at.rotor(number).motor("speed"), 1) for number in range(1, ROTORS + 1)]
-    found: list[int] = []
-    for path, size in wanted:
+    """The log's column of each number of a frame except its time; -1 where the log has none."""
+    signals = [(at.BODY.position, 3), (at.BODY.attitude, 9), (at.AIR.wind, 3)]
+    signals += [(at.rotor(number).motor("speed"), 1) for number in range(1, ROTORS + 1)]
+    columns: list[int] = []
+    for path, size in signals:
         start = log.plan.start.get(path, -1)
-        found += range(start, start + size) if start >= 0 else [-1] * size
-    return found
+        columns += range(start, start + size) if start >= 0 else [-1] * size
+    return columns
 
 
 def replay_frames(path: Path) -> np.ndarray:
-    """A whole record for the replay: a flight's Parquet, PX4's ULog, ArduPilot's .BIN or a CSV file."""
+    """Frames of a whole record: a flight's Parquet, PX4's ULog, ArduPilot's .BIN or a CSV file."""
     if path.suffix.lower() == ".parquet":
         log = read_log(path)
         if at.BODY.position in log:
@@ -67,30 +67,30 @@ def replay_frames(path: Path) -> np.ndarray:
 
 
 def log_frames(log: Log) -> np.ndarray:
-    """A whole log, thinned to REPLAY_ROWS; a campaign's has Euler angles in place of the matrix."""
+    """Frames of a whole log, thinned to REPLAY_ROWS; a campaign's log has Euler angles in place of the matrix."""
     rows = np.arange(0, log.rows(), max(1, -(-log.rows() // REPLAY_ROWS)))
-    found = Poser(log).frames(log, rows)
+    frames = Poser(log).frames(log, rows)
     if at.BODY.attitude not in log and at.BODY.euler in log:
-        _turn(found, log[at.BODY.euler][rows])
-    return found
+        _turn(frames, log[at.BODY.euler][rows])
+    return frames
 
 
 def record_frames(record: Record) -> np.ndarray:
-    """The motion in a record: position and attitude as the control system estimated them."""
+    """Frames of a record: position and attitude as the control system estimated them."""
     tracks = [record.track(name) for name in ("north", "east", "down", "roll", "pitch", "yaw")]
     begin = max(track.time_s[0] for track in tracks)
     end = min(track.time_s[-1] for track in tracks)
     time_s = np.arange(begin, end, max(REPLAY_S, (end - begin) / REPLAY_ROWS))
     values = np.stack([track.at(time_s) for track in tracks], axis=1)
-    found = np.zeros((len(time_s), FLOATS), np.float32)
-    found[:, 0] = time_s - begin
-    found[:, 1:4] = values[:, :3]
-    _turn(found, values[:, 3:])
-    return found
+    frames = np.zeros((len(time_s), FLOATS), np.float32)
+    frames[:, 0] = time_s - begin
+    frames[:, 1:4] = values[:, :3]
+    _turn(frames, values[:, 3:])
+    return frames
 
 
 def _turn(frames: np.ndarray, rpy: np.ndarray) -> None:
-    """Rotation matrices of roll, pitch and yaw: each column is an axis of the body."""
+    """Fill the frames' rotation matrices from roll, pitch and yaw; each column is an axis of the body."""
     q = rotations.from_euler(rpy)
     for number, axis in enumerate(np.eye(3)):
         frames[:, 4 + 3 * number : 7 + 3 * number] = rotations.rotate(q, np.broadcast_to(axis, (len(q), 3)))

@@ -1,11 +1,11 @@
-"""One websocket for each browser: where all vehicles are, what they do, and plots, each made when it is sent.
+"""One websocket for each browser: poses of all vehicles, their status, and plots, each computed when it is sent.
 
-Nothing is queued: a frame is made when the one before it has left, of what is newest then, so a slow browser sees
-fewer of them and delays no other client. From the server come binary frames (little-endian) and JSON:
+Nothing is queued: a frame is computed from the newest state when the previous one has been sent, so a slow browser gets
+fewer frames and delays no other client. The server sends binary frames (little-endian) and JSON:
 
     kind u8 = 1, count u8, 0 u16, 0 u32, then for each vehicle: id, and a frame of `ironbird.app.frames`; f32 each
     kind u8 = 2, count u8, rows u16, id u32, then times and the values of each signal, f32, all of one flight
-    {"flights": [...], "refused": 0}  what flies and how it is, about five times a second
+    {"flights": [...], "refused": 0}  flights and their status, about five times a second
 
 From the browser: {"do": ACTION, "seq": N, ...} of `ironbird.app.actions`, answered by {"seq": N, "ok": ...}; and
 {"plots": [[FLIGHT, SIGNAL, ENTRY], ...], "span_s": 30}, which chooses what is plotted.
@@ -39,12 +39,12 @@ MOST_ROWS = 3000  # of one frame of plots
 LONGEST_SPAN_S = 600.0
 LONGEST_NAME = 40  # of a world
 ORDERS_SHOWN = 8  # to an autopilot outside
-MOST_ASKED_S = 1e9  # of a span; what is no number is not below it
+MOST_ASKED_S = 1e9  # largest span; NaN is refused too
 LONGEST_TEXT = 65_536  # characters of a message from a browser
 
 
 class Live:
-    """Makes what is sent; what all browsers get alike is made once."""
+    """Computes the messages to browsers; messages that all browsers share are computed once."""
 
     def __init__(self, rig: Rig, refused: Callable[[], int] = lambda: 0) -> None:
         self.rig, self._refused = rig, refused
@@ -53,7 +53,7 @@ class Live:
         self._status: tuple[float, str] = (-math.inf, "")
 
     def poses(self) -> bytes:
-        """Where all vehicles are."""
+        """The binary frame with the poses of all vehicles."""
         now = time.monotonic()
         if now - self._poses[0] > 0.5 / POSES_HZ:
             self._poses = now, self._make_poses()
@@ -61,17 +61,17 @@ class Live:
 
     def _make_poses(self) -> bytes:
         flights = list(self.rig.flights.values())[-255:]
-        found = np.zeros((len(flights), 1 + FLOATS), "<f4")
+        poses = np.zeros((len(flights), 1 + FLOATS), "<f4")
         count = 0
         for flight in flights:
             log = flight.log()
             if log is None or not len(log.time_s):
                 continue
-            found[count, 0] = number_of(flight.name)
-            found[count, 1:] = self._poser(flight.name, log).frame(log, len(log.time_s) - 1)
+            poses[count, 0] = number_of(flight.name)
+            poses[count, 1:] = self._poser(flight.name, log).frame(log, len(log.time_s) - 1)
             count += 1
         self._posers = {name: poser for name, poser in self._posers.items() if name in self.rig.flights}
-        return HEAD.pack(POSES, count, 0, 0) + found[:count].tobytes()
+        return HEAD.pack(POSES, count, 0, 0) + poses[:count].tobytes()
 
     def _poser(self, name: str, log: Log) -> Poser:
         known = self._posers.get(name)
@@ -80,7 +80,7 @@ class Live:
         return known[1]
 
     def status(self) -> str:
-        """What flies and how it is, as JSON."""
+        """The flights and their status as JSON text."""
         now = time.monotonic()
         if now - self._status[0] > 0.5 / STATUS_HZ:
             flights = [status_of(flight) for flight in list(self.rig.flights.values())]
@@ -92,7 +92,7 @@ class Live:
 
 @dataclass
 class Plotter:
-    """What one browser has plotted, and up to which row it has got it."""
+    """The plotted signals of one browser, and the rows already sent to it."""
 
     rig: Rig
     wanted: dict[str, list[tuple[str, int]]] = field(default_factory=dict)  # flight -> signals and entries
@@ -100,28 +100,28 @@ class Plotter:
     _sent: dict[str, int] = field(default_factory=dict)
 
     def choose(self, series: Any, span_s: Any = 30.0) -> None:
-        """Other signals: [[FLIGHT, SIGNAL, ENTRY], ...]; all are sent again."""
+        """Choose other signals: [[FLIGHT, SIGNAL, ENTRY], ...]; all rows are sent again."""
         if not isinstance(series, list) or len(series) > MOST_PLOTTED:
             raise RunError(f"plots are a list of {MOST_PLOTTED} signals at most")
-        wanted: dict[str, list[tuple[str, int]]] = {}
+        chosen: dict[str, list[tuple[str, int]]] = {}
         for entry in series:
             if not isinstance(entry, list) or len(entry) != 3 or not isinstance(entry[2], int):
                 raise RunError("a plot is [FLIGHT, SIGNAL, ENTRY]")
-            wanted.setdefault(str(entry[0]), []).append((str(entry[1]), entry[2]))
+            chosen.setdefault(str(entry[0]), []).append((str(entry[1]), entry[2]))
         if not isinstance(span_s, int | float) or not abs(span_s) < MOST_ASKED_S:
             raise RunError(f"a span is a number of seconds, not {span_s!r}")
-        self.wanted, self._sent = wanted, {}
+        self.wanted, self._sent = chosen, {}
         self.span_s = min(max(float(span_s), 1.0), LONGEST_SPAN_S)
 
     def frames(self) -> list[bytes]:
-        """What is new, a frame for each flight."""
-        found = []
+        """New rows, one binary frame for each flight."""
+        frames = []
         for name, series in self.wanted.items():
             flight = self.rig.flights.get(name)
             log = flight.log() if flight is not None else None
             if log is not None and len(log.time_s):
-                found += self._of(name, log, series)
-        return found
+                frames += self._of(name, log, series)
+        return frames
 
     def _of(self, name: str, log: Log, series: Sequence[tuple[str, int]]) -> list[bytes]:
         last = len(log.time_s)
@@ -140,7 +140,7 @@ class Plotter:
 
 
 def column_of(log: Log, path: str, entry: int) -> int | None:
-    """The column of an entry of a signal; None if the log has none."""
+    """The log column of an entry of a signal; None if the log has none."""
     signal = log.plan.signals.get(path)
     if signal is None or not 0 <= entry < signal.size:
         return None
@@ -148,12 +148,12 @@ def column_of(log: Log, path: str, entry: int) -> int | None:
 
 
 def number_of(name: str) -> int:
-    """The number with which a flight's name ends."""
+    """The number at the end of a flight's name."""
     return int(name.rpartition("-")[2])
 
 
 def status_of(flight: LiveFlight) -> dict[str, Any]:
-    """How one flight is: plain data without infinities, which JSON lacks."""
+    """Status of one flight: plain data without infinities, which JSON lacks."""
     order, log = flight.order, flight.log()
     row: dict[str, Any] = {
         "name": flight.name, "id": number_of(flight.name), "vehicle": order.vehicle, "state": flight.state,
@@ -173,7 +173,7 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
 
 
 def _world(world: str) -> str:
-    """A name for a world: its own, or one made of the text or the path that stands in the order."""
+    """A name for a world: its own, or one derived from the text or the path in the order."""
     if not world or (len(world) < LONGEST_NAME and world.isidentifier()):
         return world
     return hashlib.sha256(world.encode()).hexdigest()[:16]
@@ -194,13 +194,13 @@ def _autopilot(flight: LiveFlight) -> dict[str, Any]:
 
 def _outside(pilot: Attended) -> dict[str, Any]:
     """Status of an external autopilot, and the results of the commands that it was sent."""
-    told = pilot.telemetry
+    telemetry = pilot.telemetry
     orders = [one for one in list(pilot.orders) if one.order.name != "sticks"][-ORDERS_SHOWN:]
     return {
-        "mode": told.mode, "armed": told.armed, "failsafes": ["failsafe"] if pilot.station.failsafe else [],
-        "item": told.item,
-        "battery": _finite(told.battery_share), "voltage": _finite(told.battery_voltage_V), "healthy": told.ready,
-        "satellites": told.satellites, "said": shortened(told.text, 200),
+        "mode": telemetry.mode, "armed": telemetry.armed, "failsafes": ["failsafe"] if pilot.station.failsafe else [],
+        "item": telemetry.item, "healthy": telemetry.ready,
+        "battery": _finite(telemetry.battery_share), "voltage": _finite(telemetry.battery_voltage_V),
+        "satellites": telemetry.satellites, "said": shortened(telemetry.text, 200),
         "items": [[item.north_m, item.east_m, item.height_m] for item in list(pilot.items)],
         "orders": [
             {"time_s": 1e-6 * one.order.time_us, "order": shortened(one.words(), 100), "state": one.state,
@@ -210,11 +210,11 @@ def _outside(pilot: Attended) -> dict[str, Any]:
 
 
 def _faults(flight: LiveFlight) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     time_s = flight.tick * flight.step_s
     for number, (twin, witness) in enumerate(zip(list(flight.twins), _witnessed(flight), strict=False)):
         injection = twin.injection
-        found.append(
+        rows.append(
             {
                 "number": number,
                 "fault": injection.fault.id,
@@ -225,7 +225,7 @@ def _faults(flight: LiveFlight) -> list[dict[str, Any]]:
                 "witness": witness.effect(),
             }
         )
-    return found
+    return rows
 
 
 def _witnessed(flight: LiveFlight) -> list[Any]:

@@ -1,8 +1,9 @@
-"""One flight in a thread of its own, which others talk to while it flies.
+"""One flight in its own thread, controlled by other threads while it flies.
 
-Whatever it is asked to do is an `Action`: done between two exchanges, at a tick that is noted. The order of the flight
-holds all of it afterwards (`ironbird.systems.commanded.stream`), so that `ironbird repeat` gives the same bytes; and
-the deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
+Every request is an `Action`: carried out between two exchanges, at a tick that is recorded. The order of the flight
+holds
+all of them afterwards (`ironbird.systems.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
+actions, repeated at their ticks, bring a second flight to exactly the same state: a branch.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from ironbird.runtime.paced import PacedLoop
 from ironbird.systems.commanded.front import FrontEnd
 from ironbird.systems.commanded.kind import CommandedSystem
 
-MOST_WAITING = 64  # deeds that were asked for and not yet done
-LOOK_S = 0.2  # wall time between two looks while a flight stands
-ANSWER_S = 10.0  # a flight takes an action within this, or it is compiling still
+MOST_WAITING = 64  # actions that were requested and are not done yet
+LOOK_S = 0.2  # s of wall time between two checks while a flight is paused
+ANSWER_S = 10.0  # a flight carries out an action within this time, unless it is still compiling
 STEP_S = 1e-3
 SLOWEST, FASTEST = 0.02, 1000.0  # times real time
 STARTING, RUNNING, PAUSED, OVER, FAILED = "starting", "running", "paused", "over", "failed"
@@ -52,11 +53,11 @@ STARTING, RUNNING, PAUSED, OVER, FAILED = "starting", "running", "paused", "over
 
 @dataclass
 class Action:
-    """Something to do to a flight: a call of `DEEDS` with its arguments, and its result."""
+    """A request to a flight: a function of `DEEDS` with its arguments, and its result."""
 
     name: str
     args: Mapping[str, Any]
-    tick: int = -1  # when it was done; given before: it is done then
+    tick: int = -1  # when it was done; set before: when it is to be done
     wished: bool = False  # ordered with the flight, and done as soon as the vehicle took it
     refusal: str | None = None
     done_at: float = 0.0  # wall time
@@ -64,14 +65,14 @@ class Action:
 
 
 class LiveFlight:
-    """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
+    """A flight that can be paused, stepped, accelerated, commanded, faulted and tuned. Calls may come from any thread.
 
     Under the reference autopilot (`control = "commanded"`) commands act at once; PX4, ArduPilot and boards are
     commanded by the built-in ground station over MAVLink (`pilot`), with results in `pilot.orders`; the reference
     autopilot on chips and the firmware's base station have a commander inside (`obeyed`). Other control systems fly
-    their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
-    vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
-    as fast as it goes until `until_tick`.
+    their mission and accept faults only. `wishes` are actions without arguments that are carried out as soon as the
+    vehicle accepts them (it arms when its estimator has settled). A branch carries out the actions of `past` at their
+    ticks, as fast as possible until `until_tick`.
     """
 
     def __init__(
@@ -113,16 +114,16 @@ class LiveFlight:
         self._announced: list[str] = []
         self.thread = threading.Thread(target=self._fly, name=f"flight {name}", daemon=True)
 
-    # ------------------------------------------------------------------ what is
+    # ------------------------------------------------------------------ state
 
     @property
     def state(self) -> str:
-        """starting, running, paused, over or failed."""
+        """The state: starting, running, paused, over or failed."""
         return PAUSED if self._state == RUNNING and self._paused else self._state
 
     @property
     def speed(self) -> float | None:
-        """Times real time; None: as fast as it goes."""
+        """Speed as a factor of real time; None: as fast as possible."""
         return self._speed
 
     @property
@@ -144,7 +145,7 @@ class LiveFlight:
 
     @property
     def deaf(self) -> str:
-        """Why it takes no commands, in words; empty if it does, or may when it has started."""
+        """Reason why it accepts no commands; empty if it does, or may when it has started."""
         control = self.order.control
         if self.commanded or self.stand is None:
             return ""
@@ -152,7 +153,7 @@ class LiveFlight:
         return f"control '{control}' takes no command: {why}"
 
     def params(self) -> dict[str, float]:
-        """What can be tuned now: the vehicle's own parameters, or those of the autopilot as far as they were read."""
+        """Parameters that can be tuned now: the vehicle's own, or those of the autopilot that were read so far."""
         if self.pilot is not None:
             return self.pilot.params_known()
         return self.commander.params() if self.commander is not None else {}
@@ -164,17 +165,17 @@ class LiveFlight:
 
     @property
     def step_s(self) -> float:
-        """Of the simulation; that of all vehicles of Ironbird before it runs."""
+        """Step of the simulation in s; before it runs, the default of Ironbird's vehicles."""
         return self.stand.rig.state.model.step_s if self.stand is not None else STEP_S
 
     @property
     def wishes(self) -> tuple[str, ...]:
-        """What is to be done as soon as the vehicle takes it."""
+        """Names of the actions that wait until the vehicle accepts them."""
         return tuple(self._wishes)
 
     @property
     def listens(self) -> list[str]:
-        """Where ground stations reach it."""
+        """Addresses at which ground stations reach it."""
         if self._state != RUNNING:
             return []
         return self.also.announce() if self.also is not None else list(self._announced)
@@ -189,26 +190,26 @@ class LiveFlight:
         return stepper.log.between(0, stepper.plan.rows_between(stepper.first_tick, stepper.state.tick))
 
     def witnesses(self) -> list[Witness]:
-        """What the faults that were injected in flight have done: so far, or as the judge found it."""
+        """Effects of the faults that were injected in flight: so far, or as judged at the end."""
         if self.flight is not None:
             return list(self.flight.witnesses)
         return [twin.witness() for twin in list(self.twins)]
 
-    # ------------------------------------------------------------------ what can be done at any time
+    # ------------------------------------------------------------------ control
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the flight in its own thread."""
         self.thread.start()
 
     def pause(self, paused: bool = True) -> None:
-        """Let time stand still, or go on."""
+        """Pause simulation time, or resume it."""
         with self._changed:
             self._paused, self._steps = paused, 0
             self._pace = Pace(self._speed) if self._speed else None
             self._changed.notify_all()
 
     def step(self, exchanges: int = 1) -> None:
-        """Pause, and go on by so many exchanges (4 ms of simulation time each under the reference autopilot)."""
+        """Pause, and advance by exchanges (4 ms of simulation time each under the reference autopilot)."""
         if self.stand is not None and self.stand.rig.loop is not None:
             raise RunError(f"{self.name}: a board keeps its own time: it can be paused, not stepped")
         with self._changed:
@@ -217,7 +218,7 @@ class LiveFlight:
             self._changed.notify_all()
 
     def run_to(self, time_s: float, wait_s: float = 600.0) -> None:
-        """Go on to a moment of simulation time and stand there; returns when it does, or when the flight is over."""
+        """Advance to a simulation time and pause there; returns when it is reached, or when the flight is over."""
         self._run_until = round(time_s / self.step_s)
         self.pause()
         end = time.monotonic() + wait_s
@@ -225,7 +226,7 @@ class LiveFlight:
             self.thread.join(0.002)
 
     def set_speed(self, speed: float | None) -> None:
-        """Times real time; None: as fast as it goes."""
+        """Set the speed as a factor of real time; None: as fast as possible."""
         if self.stand is not None and self.stand.rig.loop is not None and speed != 1.0:
             raise RunError(f"{self.name}: a board keeps its own time: speed is 1")
         if speed is not None and not SLOWEST <= speed <= FASTEST:
@@ -234,7 +235,7 @@ class LiveFlight:
             self._speed, self._pace = speed, Pace(speed) if speed else None
 
     def do(self, name: str, args: Mapping[str, Any] | None = None, *, wait_s: float = ANSWER_S) -> str | None:
-        """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words.
+        """Carry out an action of `DEEDS`; returns None when it was done, or the reason of a refusal.
 
         Commands to an external autopilot are sent at that time; `pilot.orders` reports their results.
         """
@@ -250,14 +251,14 @@ class LiveFlight:
             self._changed.notify_all()
         if not deed.done.wait(wait_s):
             with self._changed:
-                if any(waiting is deed for waiting in self._queue):  # it must not be done later, unasked
+                if any(waiting is deed for waiting in self._queue):  # it must not be carried out later
                     self._queue.remove(deed)
                     return "the flight has not answered yet, it is starting: nothing was done"
             deed.done.wait(wait_s)
         return deed.refusal
 
     def end(self, wait_s: float = 60.0) -> None:
-        """End the flight; what was flown is judged, and written into its folder."""
+        """End the flight; it is judged as far as it was flown, and written into its folder."""
         with self._changed:
             self._ends = True
             self._changed.notify_all()
@@ -265,7 +266,7 @@ class LiveFlight:
             self.thread.join(wait_s)
 
     def join(self, wait_s: float | None = None) -> bool:
-        """Wait until it is over; whether it is."""
+        """Wait until the flight is over; returns whether it is."""
         self.thread.join(wait_s)
         return not self.thread.is_alive()
 
@@ -286,7 +287,7 @@ class LiveFlight:
             self.flight, self._state = flight, OVER
         except IronbirdError as error:
             self.failure, self._state = str(error), FAILED
-        except Exception as error:  # a thread that dies without a word would leave the page waiting
+        except Exception as error:  # a thread that ends without a report would leave the page waiting
             self.failure, self._state = f"{type(error).__name__}: {error}", FAILED
             raise
         finally:
@@ -320,7 +321,7 @@ class LiveFlight:
         return self.attend(self.stand)
 
     def _attend_loop(self, stand: Stand, loop: PacedLoop) -> bool:
-        """The same beside a loop in native code, which is held for whatever changes the vehicle."""
+        """`attend` for a loop in native code, which is paused for actions that change the vehicle."""
         for twin in self.twins:
             twin.follow(loop.given, loop.step_ticks)
         self.stand = stand
@@ -340,7 +341,7 @@ class LiveFlight:
         return not self._ends
 
     def attend(self, stand: Stand) -> bool:
-        """Between two exchanges: do what is to be done, and wait as long as time stands; whether the flight goes on."""
+        """Between two exchanges: carry out actions, and wait while paused; returns whether the flight goes on."""
         if stand.rig.loop is not None:
             return self._attend_loop(stand, stand.rig.loop)
         for twin in self.twins:
@@ -351,18 +352,18 @@ class LiveFlight:
         while self._past and self._past[0].tick <= tick:
             deed = self._past.popleft()
             self._perform(stand, replace(deed, done=threading.Event()))
-        if tick >= self._fast_until:  # a branch catches up before it listens
+        if tick >= self._fast_until:  # a branch catches up before it accepts actions
             self._try_wishes(stand)
             self._wait(stand)
         for twin in self.twins:
             twin.take_over()
         if self._ends and self.pilot is not None and tick >= self._fast_until:
-            self.pilot.end()  # it is over at its next look, as it will be when the flight is repeated
+            self.pilot.end()  # it ends at its next poll, as in a repeat of the flight
             return True
         return not self._ends
 
     def _try_wishes(self, stand: Stand) -> None:
-        """What is to be done as soon as the vehicle takes it: arm, fly the mission."""
+        """Try the actions that wait until the vehicle accepts them: arm, fly the mission."""
         while self._wishes and DEEDS[self._wishes[0]](self, stand) is None:
             self.deeds.append(Action(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
 
@@ -397,7 +398,7 @@ class LiveFlight:
 
 
 class _Front:
-    """The front end of a live flight, and of a second one beside it (MAVLink) if there is one."""
+    """The front end of a live flight, together with a second one (MAVLink) if there is one."""
 
     open_ended = True
 
@@ -406,39 +407,39 @@ class _Front:
         self._over = False
 
     def open(self, commander: Commander) -> None:
-        """Open the one beside it."""
+        """Open the second front end, if there is one."""
         if self._also is not None:
             self._also.open(commander)
         self._live.stand = commander
 
     def poll(self, commander: Commander) -> None:
-        """Receive from the connection beside it, then do what the page requested."""
+        """Poll the second front end, then carry out the actions that the page requested."""
         if self._also is not None:
             self._also.poll(commander)
         self._over = not self._live.attend(commander)
 
     def announce(self) -> list[str]:
-        """What listens beside it."""
+        """Lines for the user of the second front end, if there is one."""
         return self._also.announce() if self._also is not None else []
 
     @property
     def finished(self) -> bool:
-        """Whether it was ended by a user."""
+        """Whether the flight was ended by a user."""
         return self._over
 
     def close(self) -> None:
-        """Close the one beside it."""
+        """Close the second front end, if there is one."""
         if self._also is not None:
             self._also.close()
 
 
-# ---------------------------------------------------------------------- what can be done to a flight
+# ---------------------------------------------------------------------- actions of a flight
 
 Doer = Callable[..., str | None]
 
 
 def _commanding(name: str, call: Command) -> Doer:
-    """An action that needs a receiver of commands: a commander at once, or the built-in ground station over MAVLink."""
+    """An action that needs a receiver of commands: a commander, or the built-in ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
         if live.pilot is not None:
@@ -467,7 +468,7 @@ def _inject(live: LiveFlight, stand: Stand, injection: Injection) -> str | None:
 
 
 def _clear(live: LiveFlight, stand: Stand, number: int) -> str | None:
-    """End the fault of this number, counted from 0 in the order in which they were injected."""
+    """End the fault with this number, counted from 0 in the order of injection."""
     if not 0 <= number < len(live.twins):
         return f"no fault number {number} was injected"
     twin, now_s = live.twins[number], stand.time_s

@@ -1,7 +1,7 @@
-"""A twin that flies beside a running flight: what a fault does is seen while it acts, not only afterwards.
+"""A twin that flies in parallel to a running flight, so that the effect of a fault is shown while it acts.
 
-It is given the very inputs and parameters that the flight gets, step by step, and lacks one fault. The judge's witness
-is made after the flight by `ironbird.flight.twins` in the same manner; both give the same figures.
+It gets the same inputs and parameters as the flight, step by step, and lacks one fault. After the flight
+`ironbird.flight.twins` computes the judge's evidence in the same manner; both give the same figures.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ironbird.vehicles import places as at
 
 @dataclass
 class LiveTwin:
-    """One fault in force, and the flight without it from where it began."""
+    """A fault in force, and a copy of the flight without it from where it began."""
 
     injection: Injection  # with absolute times
     rig: Rig
     twin: RunState  # copied before the fault was injected
     first_row: int = field(init=False)
     until_s: float = field(init=False)
-    left_out: bool = False  # another fault ended on the way: only the judge's twin is valid then
+    left_out: bool = False  # another fault ended in flight: only the judge's twin is valid then
 
     def __post_init__(self) -> None:
         plan = self.rig.stepper.plan
@@ -48,29 +48,29 @@ class LiveTwin:
         return self.left_out or self.twin.tick >= self._stepper.until_tick
 
     def step(self) -> None:
-        """Follow the flight to its tick, with the inputs that were taken over last."""
+        """Advance to the flight's tick, with the inputs that were taken over last."""
         if not self.over:
             self._stepper.step(self.rig.state.tick - self.twin.tick)
 
-    def follow(self, given: np.ndarray, step_ticks: int) -> None:
-        """Follow a flight that steps by itself, with the inputs that it had after each step."""
-        while not self.over and self.twin.tick < len(given) * step_ticks:
+    def follow(self, inputs: np.ndarray, step_ticks: int) -> None:
+        """Follow a flight that steps by itself, with its recorded inputs after each step."""
+        while not self.over and self.twin.tick < len(inputs) * step_ticks:
             self._stepper.step(step_ticks)
-            self._stepper.inputs[:] = given[self.twin.tick // step_ticks - 1]
+            self._stepper.inputs[:] = inputs[self.twin.tick // step_ticks - 1]
 
     def take_over(self) -> None:
-        """The inputs and parameters with which the flight goes on."""
+        """Take over the inputs and parameters with which the flight goes on."""
         self._stepper.inputs[:] = self.rig.stepper.inputs
         for tuning in self.rig.tunings[self._tuned :]:
             apply_tuning(self.twin, tuning)
         self._tuned = len(self.rig.tunings)
 
     def inject(self, other: Injection) -> None:
-        """Another fault, which this twin has too."""
+        """Inject another fault, which this twin has too."""
         inject(self.twin, other)
 
     def witness(self) -> Witness:
-        """What the fault has done so far."""
+        """Effect of the fault so far: the difference between flight and twin."""
         flown, twin = _so_far(self.rig.stepper), _so_far(self._stepper)
         return observe(self.injection, flown, 0, twin, 0, until_s=self.until_s, first_row=self.first_row)
 

@@ -1,4 +1,4 @@
-"""Packets in the bytes of a link, whatever they are: MAVLink, ArduPilot's JSON and servo packets, UBX, or raw bytes.
+"""Packets in the bytes of a link of any protocol: MAVLink, ArduPilot's JSON and servo packets, UBX, or raw bytes.
 
 A protocol is a reader (bytes in, packets out) and a function that gives a packet's fields by name; one class each, and
 one line in `PROTOCOLS`. The first bytes of a link identify it. UBX as u-blox documents it, [ChipNotes] 10.
@@ -48,20 +48,20 @@ class Packet(NamedTuple):
 
 
 class Reader(Protocol):
-    """What finds packets in the bytes of one way of a link."""
+    """Finds packets in the bytes of one direction of a link."""
 
     protocol: ClassVar[str]
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Packets that are complete now."""
+        """Process bytes; returns the packets that are complete now."""
 
     @staticmethod
     def values(packet: Packet) -> dict[str, Any]:
-        """Its fields by name."""
+        """The fields of a packet by name."""
 
 
 class Mavlink:
-    """MAVLink 1 and 2, also in pieces."""
+    """Reader of MAVLink 1 and 2, also in pieces."""
 
     protocol: ClassVar[str] = "MAVLink"
 
@@ -80,7 +80,7 @@ class Mavlink:
 
 
 class Servos:
-    """ArduPilot's packets to a simulator: magic, frame rate, frame count, pulse lengths [ArduPilotJson]."""
+    """Reader of ArduPilot's packets to a simulator: magic, frame rate, frame count, pulse lengths [ArduPilotJson]."""
 
     protocol: ClassVar[str] = "servo packets"
     HEAD = struct.Struct("<HHI")
@@ -102,7 +102,7 @@ class Servos:
 
 
 class JsonLines:
-    """Lines of JSON, as ArduPilot's simulator interface takes them."""
+    """Reader of lines of JSON, as ArduPilot's simulator interface takes them."""
 
     protocol: ClassVar[str] = "JSON"
 
@@ -117,21 +117,21 @@ class JsonLines:
     @staticmethod
     def values(packet: Packet) -> dict[str, Any]:
         try:
-            found = json.loads(packet.data)
+            data = json.loads(packet.data)
         except (ValueError, RecursionError):
             return {"text": packet.data[:MOST_SHOWN].decode(errors="replace")}
-        return _flat(found) if isinstance(found, dict) else {"value": found}
+        return _flat(data) if isinstance(data, dict) else {"value": data}
 
 
-def _flat(found: dict[str, Any], before: str = "") -> dict[str, Any]:
+def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for key, value in found.items():
+    for key, value in data.items():
         flat |= _flat(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": value}
     return flat
 
 
 class Ubx:
-    """UBX of u-blox receivers, also in pieces; what is none of it (NMEA) is left out."""
+    """Reader of UBX of u-blox receivers, also in pieces; other bytes (NMEA) are ignored."""
 
     protocol: ClassVar[str] = "UBX"
     SYNC = b"\xb5\x62"
@@ -140,7 +140,7 @@ class Ubx:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[Packet]:
-        data, found = self._rest + data, []
+        data, packets = self._rest + data, []
         while (begin := data.find(self.SYNC)) >= 0 and len(data) >= begin + 8:
             length = int.from_bytes(data[begin + 4 : begin + 6], "little")
             end = begin + 8 + length
@@ -152,10 +152,10 @@ class Ubx:
             if data[end - 2 : end] != _fletcher(data[begin + 2 : end - 2]):
                 data = data[begin + 2 :]
                 continue
-            found.append(Packet(f"UBX {_ubx_name(data[begin + 2 : begin + 4])}", data[begin:end]))
+            packets.append(Packet(f"UBX {_ubx_name(data[begin + 2 : begin + 4])}", data[begin:end]))
             data = data[end:]
         self._rest = data[begin:][-MOST_REST - 8 :] if begin >= 0 else data[-1:]
-        return found
+        return packets
 
     @staticmethod
     def values(packet: Packet) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _fletcher(data: bytes) -> bytes:
 
 
 class Raw:
-    """Anything else: what comes at once is a packet."""
+    """Reader of anything else: bytes that arrive together are a packet."""
 
     protocol: ClassVar[str] = "raw"
 
@@ -195,7 +195,7 @@ PROTOCOLS: dict[str, type[Reader]] = {one.protocol: one for one in (Mavlink, Ser
 
 
 def reader_of(data: bytes) -> Reader:
-    """A reader for a link whose first bytes these are."""
+    """The reader for a link that begins with these bytes."""
     if data[:1] and data[0] in (FIRST, SECOND):
         return Mavlink()
     if data.lstrip()[:1] == b"{":

@@ -1,7 +1,8 @@
 """Packets as a capture file that Wireshark and tshark open: pcap [Pcap], raw IPv4, UDP, on addresses of this machine.
 
-Links that are no UDP (TCP, serial lines) are written as if they were: a datagram for what came at once. The partner's
-port is that of its name if it has one, else one of its own from `FIRST_PORT` on.
+Links that are not UDP (TCP, serial lines) are written as UDP: one datagram for bytes that arrived together. The
+partner's
+port is the one in its name if it has one, else one of its own from `FIRST_PORT` on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOST_PAYLOAD = 65_535 - IP_HEAD.size - UDP_HEAD.size
 
 
 class Captured(NamedTuple):
-    """Bytes that came from a partner or went to it."""
+    """Bytes that were received from a partner or sent to it."""
 
     time_ns: int  # since 1970
     partner: str
@@ -34,7 +35,7 @@ class Captured(NamedTuple):
 
 
 def capture(packets: Iterable[Captured]) -> bytes:
-    """The file, in the order of time."""
+    """The capture file as bytes, in the order of time."""
     ports: dict[str, int] = {}
     parts = [FILE_HEAD.pack(MAGIC_NS, 2, 4, 0, 0, SNAP, RAW_IP)]
     for packet in sorted(packets):
@@ -46,8 +47,8 @@ def capture(packets: Iterable[Captured]) -> bytes:
 
 
 def _port(partner: str, otherwise: int) -> int:
-    found = re.search(r"(?::|port )(\d{2,5})\b", partner)
-    return int(found[1]) if found and 0 < int(found[1]) < 65_536 else otherwise
+    match = re.search(r"(?::|port )(\d{2,5})\b", partner)
+    return int(match[1]) if match and 0 < int(match[1]) < 65_536 else otherwise
 
 
 def _datagram(data: bytes, theirs: int, came: bool) -> bytes:
@@ -65,7 +66,7 @@ def _datagram(data: bytes, theirs: int, came: bool) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet's: ones' complement of the sum of 16-bit words."""
+    """The Internet checksum: ones' complement of the sum of 16-bit words."""
     data += b"\0" * (len(data) % 2)
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:

@@ -1,4 +1,4 @@
-"""Missions of the map's editor: to and from QGroundControl's plan files, and as missions of Ironbird."""
+"""Missions of the map's editor: conversion to and from QGroundControl's plan files and to missions of Ironbird."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 2_000_000  # characters of a plan
 
 
 def mission_of_items(items: Sequence[LocalItem]) -> Mission:
-    """A mission of items in metres from home."""
+    """A mission from items in metres from home."""
     fields = [LocalItem(*item)._asdict() for item in items]
     try:
         return Mission.model_validate({"schema": 1, "title": "drawn on the map", "item": fields})

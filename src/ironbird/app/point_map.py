@@ -1,4 +1,4 @@
-"""A map of flights over two varied parameters: a point for each, coloured by its verdict, which leads to its replay."""
+"""A map of flights over two varied parameters: a point for each, coloured by its verdict, linked to its replay."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ RADIUS = 6
 
 
 def point_map(campaign: str, points: Sequence[Mapping[str, Any]], across: str, along: str) -> str:
-    """An SVG picture; points without both parameters are left out.
+    """The map as SVG text; flights without both parameters are left out.
 
-    The line stands midway between neighbours of which one passed and one failed, at each value across.
+    The line is midway between neighbours of which one passed and one failed, at each value across.
     """
     shown = [point for point in points if across in point["values"] and along in point["values"]]
     if not shown:
@@ -43,17 +43,18 @@ def point_map(campaign: str, points: Sequence[Mapping[str, Any]], across: str, a
 
 
 def boundary(flights: Iterable[tuple[float, float, str]]) -> list[tuple[float, float]]:
-    """Where verdicts turn along the second value, for each value of the first: midway, the first turn of each."""
+    """Points where verdicts change along the second value, midway; the first change for each value of the first."""
     columns: dict[float, dict[float, str]] = {}
     for a, b, verdict in flights:
-        if verdict in (PASS, FAIL) and columns.setdefault(a, {}).get(b) != FAIL:  # one of several fails: it fails
+        # one failure among several flights at the same point counts
+        if verdict in (PASS, FAIL) and columns.setdefault(a, {}).get(b) != FAIL:
             columns[a][b] = verdict
-    found = []
+    points = []
     for a, column in sorted(columns.items()):
         rows = sorted(column.items())
         turn = next(((low + high) / 2 for (low, v), (high, w) in itertools.pairwise(rows) if v != w), None)
-        found += [(a, turn)] if turn is not None else []
-    return found
+        points += [(a, turn)] if turn is not None else []
+    return points
 
 
 def _place(value: float, among: Sequence[float], begin: float, end: float) -> float:
@@ -63,14 +64,14 @@ def _place(value: float, among: Sequence[float], begin: float, end: float) -> fl
 
 def _axes(x: Sequence[float], y: Sequence[float], across: str, along: str) -> list[str]:
     frame = f'<rect x="{MARGIN - 12}" y="8" width="{WIDTH - MARGIN}" height="{HEIGHT - MARGIN + 4}" fill="#f8fafc"/>'
-    found = [frame]
+    elements = [frame]
     for number in range(TICKS):
         share = number / (TICKS - 1)
         a, b = (min(v) + share * (max(v) - min(v)) for v in (x, y))
         left, low = _place(a, x, MARGIN, WIDTH - 20), _place(b, y, HEIGHT - MARGIN, 20)
-        found.append(f'<text x="{left:.1f}" y="{HEIGHT - 28}" text-anchor="middle">{a:.3g}</text>')
-        found.append(f'<text x="{MARGIN - 16}" y="{low + 4:.1f}" text-anchor="end">{b:.3g}</text>')
-    found.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(across)}</text>')
+        elements.append(f'<text x="{left:.1f}" y="{HEIGHT - 28}" text-anchor="middle">{a:.3g}</text>')
+        elements.append(f'<text x="{MARGIN - 16}" y="{low + 4:.1f}" text-anchor="end">{b:.3g}</text>')
+    elements.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(across)}</text>')
     turned = f'transform="rotate(-90 14 {HEIGHT / 2})"'
-    found.append(f'<text x="14" y="{HEIGHT / 2}" text-anchor="middle" {turned}>{html.escape(along)}</text>')
-    return found
+    elements.append(f'<text x="14" y="{HEIGHT / 2}" text-anchor="middle" {turned}>{html.escape(along)}</text>')
+    return elements

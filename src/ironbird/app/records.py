@@ -1,6 +1,6 @@
-"""What can be replayed and looked up: logs in a folder, campaigns of a store, pictures of vehicles. Nothing is run.
+"""Data for replay and lookup: logs in a folder, campaigns of a store, pictures of vehicles. Nothing is run.
 
-Files are found by listing the folder: a name from outside is looked for in that list, and leads nowhere else.
+Files are found by listing the folder: a name from outside is searched in that list only, so it leads to no other file.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Records:
-    """Logs below a folder."""
+    """Logs of flights below a folder."""
 
     folder: Path
 
     def names(self) -> list[str]:
-        """Logs, the newest first, as paths below the folder; links are not followed."""
-        found: list[tuple[float, str]] = []
+        """Paths of logs below the folder, the newest first; links are not followed."""
+        logs: list[tuple[float, str]] = []
         for place, folders, files in os.walk(self.folder):
             if len(Path(place).relative_to(self.folder).parts) >= DEEPEST:
                 folders.clear()
             for file in files:
                 path = Path(place) / file
                 if path.suffix.lower() in ENDINGS and file != "autopilot.parquet" and not path.is_symlink():
-                    found.append((path.stat().st_mtime, path.relative_to(self.folder).as_posix()))
-        return [name for _, name in sorted(found, reverse=True)[:MOST_FILES]]
+                    logs.append((path.stat().st_mtime, path.relative_to(self.folder).as_posix()))
+        return [name for _, name in sorted(logs, reverse=True)[:MOST_FILES]]
 
     def frames(self, name: str) -> np.ndarray:
-        """The motion of a log by its name in the list."""
+        """Frames of a log by its name in the list."""
         if name not in self.names():
             raise RecordError(f"there is no log '{shortened(name, 80)}' below {self.folder}")
         return replay_frames(self.folder / name)
@@ -55,7 +55,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Campaigns:
-    """Campaigns of a store."""
+    """Campaigns of a store, opened for each call."""
 
     url: str | None = None
 
@@ -69,7 +69,7 @@ class Campaigns:
             store.close()
 
     def check(self) -> None:
-        """Raise if the address is none of a store, or the store cannot be opened; it need not be there yet."""
+        """Raise if the address is not one of a store, or the store cannot be opened; it need not exist yet."""
         from ironbird.campaign.store import store_address
 
         store_address(self.url)
@@ -77,21 +77,21 @@ class Campaigns:
             self._open(lambda store: None)
 
     def there(self) -> bool:
-        """Whether there is a store: looking makes none."""
+        """Whether the store exists; the check does not create one."""
         from ironbird.campaign.store import default_url
 
         url = self.url or default_url()
         return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).is_file()
 
     def listed(self) -> list[dict[str, Any]]:
-        """Names, titles and how far each is."""
+        """Name, title and progress of each campaign."""
 
         def look(store: Store) -> list[dict[str, Any]]:
-            found = []
+            rows = []
             for name in store.names():
                 campaign = store.campaign(name)
-                found.append({"name": name, "title": campaign.title, **store.counts(campaign)})
-            return found
+                rows.append({"name": name, "title": campaign.title, **store.counts(campaign)})
+            return rows
 
         return self._open(look) if self.there() else []
 
@@ -110,12 +110,12 @@ class Campaigns:
         return self._open(look)
 
     def frames(self, name: str, flight: str) -> np.ndarray:
-        """A stored flight for the replay, if its trace was kept; nothing is flown."""
+        """Frames of a stored flight, if its trace was kept; nothing is flown."""
 
         def look(store: Store) -> np.ndarray:
             campaign = store.campaign(name)
-            kept = store.flight(campaign, flight)
-            path = store.trace_path(campaign, kept.result) if kept.result is not None else None
+            stored = store.flight(campaign, flight)
+            path = store.trace_path(campaign, stored.result) if stored.result is not None else None
             if path is None:
                 raise RecordError(f"{shortened(flight, 80)}: its trace was not kept: it has to be flown again")
             return replay_frames(path)
@@ -123,15 +123,15 @@ class Campaigns:
         return self._open(look)
 
     def points(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """By case, each flight with the numbers that its case varies; cases that vary fewer than two have no map."""
+        """By case, each flight with the numbers that its case varies; cases that vary fewer than two are left out."""
 
         def look(store: Store) -> dict[str, list[dict[str, Any]]]:
-            found: dict[str, list[dict[str, Any]]] = {}
+            by_case: dict[str, list[dict[str, Any]]] = {}
             for one in store.results(store.campaign(name)):
                 values = {key: value for key, value in one.values.items() if not isinstance(value, str)}
                 row = {"id": one.id, "values": values, "verdict": one.verdict, "margin": one.margin}
-                found.setdefault(one.case_id, []).append(row)
-            return {case: rows for case, rows in found.items() if max(len(row["values"]) for row in rows) > 1}
+                by_case.setdefault(one.case_id, []).append(row)
+            return {case: rows for case, rows in by_case.items() if max(len(row["values"]) for row in rows) > 1}
 
         return self._open(look)
 
@@ -140,9 +140,9 @@ class Campaigns:
 
         def look(store: Store) -> tuple[bool, str]:
             campaign = store.campaign(name)
-            found = store.flight(campaign, flight)
-            trace = store.trace_path(campaign, found.result) if found.result is not None else None
-            return trace is not None, Path(found.case.vehicle).stem
+            stored = store.flight(campaign, flight)
+            trace = store.trace_path(campaign, stored.result) if stored.result is not None else None
+            return trace is not None, Path(stored.case.vehicle).stem
 
         return self._open(look)
 
@@ -155,7 +155,7 @@ class Campaigns:
         return self._open(look)
 
     def page(self, name: str) -> str:
-        """The campaign's own page: matrix, maps, plots."""
+        """The campaign's report page: matrix, maps, plots."""
         from ironbird.report.campaign_page import write_campaign_page
 
         def look(store: Store) -> str:
@@ -167,7 +167,7 @@ class Campaigns:
         return self._open(look)
 
     def compared(self, before: str, after: str) -> dict[str, Any]:
-        """What changed from one campaign to another."""
+        """Differences between two campaigns."""
         from ironbird.campaign.summary import compare
 
         def look(store: Store) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The rig: one or several flights that run, without any page. Whatever the page does is a call of this class.
+"""The rig: one or several running flights, without any page. Everything the page does is a call of this class.
 
 rig = Rig(Path("out/app"))
 flight = rig.start("quad_f450", wind_mps=5.0)
@@ -40,11 +40,11 @@ from ironbird.vehicles.load import load_spec
 UNTIL_S = 600.0  # of a flight that is not ended; its log takes about 0.25 MB a second
 MOST_FLYING = 32
 MOST_KEPT_BYTES = 256 * 2**20  # logs of flights that are over and still in memory; all are in their folders
-OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's own autopilot: what it sees
+OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's own autopilot: the state that it uses
 
 
 class Rig:
-    """Flights by name. All calls may come from any thread; none but `do`, `end` and `close` waits."""
+    """Flights by name. Calls may come from any thread; only `do`, `end` and `close` wait."""
 
     def __init__(self, folder: Path = Path("out/app"), campaigns: Campaigns | None = None) -> None:
         self.folder, self.campaigns = folder, campaigns or Campaigns()
@@ -76,7 +76,7 @@ class Rig:
         mavlink: bool | str = False,
         **ordered: Any,
     ) -> LiveFlight:
-        """Begin a flight; with `go` the vehicle arms and flies its mission, else it waits for commands.
+        """Start a flight; with `go` the vehicle arms and flies its mission, else it waits for commands.
 
         `control` is `reference` (the vehicle's own autopilot), `truth` (the same on the true state) or any other name
         of `ironbird system list`. With `mavlink` ground stations reach it too, at the usual ports or at the links that
@@ -111,9 +111,9 @@ class Rig:
         )
 
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
-        """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
+        """Start a second flight that is equal to the bit up to now (or up to `at_s`) and continues in parallel.
 
-        It is flown again from its start at full speed, each action at its tick, so its order and log are whole.
+        It is flown again from its start at full speed, each action at its tick, so its order and log are complete.
         """
         first = self.flight(name)
         own = first.order.control == "commanded"
@@ -121,7 +121,7 @@ class Rig:
             raise RunError(f"{name}: control '{first.order.control}' need not repeat to the bit: there is no branch")
         if first.also is not None:
             raise RunError(f"{name}: commands of ground stations are not recorded yet: it cannot be branched")
-        tick = first.tick  # before the deeds: one that comes in between belongs to the first alone
+        tick = first.tick  # before the actions: one that comes in between belongs to the first only
         if at_s is not None:
             tick = min(tick, max(0, round(at_s / first.step_s)))
         deeds = list(first.deeds)
@@ -132,11 +132,11 @@ class Rig:
         )
 
     def refly(self, campaign: str, flight: str) -> LiveFlight:
-        """Fly a stored flight of a campaign again, as fast as it goes: its log is there to be replayed."""
+        """Fly a stored flight of a campaign again, as fast as possible, to get a log for the replay."""
         return self._begin(self.campaigns.order(campaign, flight), speed=None)
 
     def route(self, name: str, route: Route) -> Router:
-        """Run a router beside the flights until the rig is closed; its packets are watched as those of flights are."""
+        """Run a router until the rig is closed; its packets are monitored as those of flights are."""
         if name in self.monitors():
             raise OrderError(f"there is a flight or a route with the name '{shortened(name, 40)}' already")
         monitor, connections = Monitor(), route.connections()
@@ -147,11 +147,11 @@ class Rig:
         return router
 
     def monitors(self) -> dict[str, Monitor]:
-        """What watches packets: of each flight, and of each route."""
+        """Packet monitors of each flight and of each route, by name."""
         return {**{name: flight.monitor for name, flight in self.flights.items()}, **self.routes}
 
     def capture(self, name: str, words: str = "") -> list[Path]:
-        """Save the newest packets of a flight or route: as pcap those that the words fit, as tlog all MAVLink."""
+        """Save the newest packets of a flight or route: those that match the words as pcap, all MAVLink as tlog."""
         monitors = self.monitors()
         if name not in monitors:
             raise UnknownNameError("flight or route", name, list(monitors) or ["none yet"])
@@ -163,7 +163,7 @@ class Rig:
         return [self.folder / file for file in files]
 
     def reset(self, name: str) -> LiveFlight:
-        """End a flight and start the same order again, with nothing done to it."""
+        """End a flight and start the same order again, without any actions."""
         first = self.flight(name)
         first.end()
         with self._lock:
@@ -187,46 +187,46 @@ class Rig:
         return flight
 
     def _front(self, mavlink: bool | str, monitor: Monitor) -> MavlinkFront:
-        taken = {flight.also.options.instance for flight in self.flights.values()
+        instances = {flight.also.options.instance for flight in self.flights.values()
                  if isinstance(flight.also, MavlinkFront) and flight.thread.is_alive()}  # fmt: skip
-        instance = next(number for number in itertools.count() if number not in taken)
+        instance = next(number for number in itertools.count() if number not in instances)
         front = MavlinkFront({"instance": instance, "links": mavlink if isinstance(mavlink, str) else ""})
         front.watch = monitor.watch
         return front
 
     def _forget_old(self) -> None:
-        """Flights that are over leave the memory, the oldest first, when their logs are too large; folders stay."""
-        kept, gone = 0, False
+        """Drop finished flights from memory, the oldest first, when their logs are too large; folders stay."""
+        size, dropped = 0, False
         for name, flight in reversed(list(self.flights.items())):
             if flight.state in (OVER, FAILED):
-                kept += flight.flight.log.data.nbytes if flight.flight is not None else 2**20
-                if kept > MOST_KEPT_BYTES:
+                size += flight.flight.log.data.nbytes if flight.flight is not None else 2**20
+                if size > MOST_KEPT_BYTES:
                     del self.flights[name]
-                    gone = True
-        if gone:
-            gc.collect()  # a flight, its front end and its rig refer to each other: the log would stay for long
+                    dropped = True
+        if dropped:
+            gc.collect()  # a flight, its front end and its rig refer to each other
 
     def flight(self, name: str) -> LiveFlight:
-        """A flight by its name."""
+        """The flight with this name; raises UnknownNameError."""
         if name not in self.flights:
             raise UnknownNameError("flight", name, list(self.flights) or ["none yet"])
         return self.flights[name]
 
-    # ------------------------------------------------------------------ what is done to them
+    # ------------------------------------------------------------------ actions
 
     def do(self, name: str, what: str, /, **args: Any) -> None:
-        """Command, break or tune a flight (`DEEDS`); raises `RunError` with the reason if it is refused."""
+        """Command, fault or tune a flight (`DEEDS`); raises `RunError` with the reason if it is refused."""
         if refusal := self.flight(name).do(what, _read(what, args)):
             raise RunError(f"{name}: {refusal}")
 
     def end(self, name: str) -> LiveFlight:
-        """End a flight: it is judged on what was flown, and its folder is written."""
+        """End a flight: it is judged as far as it was flown, and its folder is written."""
         flight = self.flight(name)
         flight.end()
         return flight
 
     def close(self) -> None:
-        """End all flights; what was flown is kept in their folders."""
+        """End all flights; they are judged and written into their folders."""
         for flight in list(self.flights.values()):
             flight.end(wait_s=0.0)
         for flight in list(self.flights.values()):
@@ -241,24 +241,27 @@ class Rig:
 
 
 def _attended(control: str, mavlink: bool) -> dict[str, Any]:
-    """Options with which the built-in ground station obeys orders in flight, as far as a control system has them.
+    """Options by which the built-in ground station accepts orders in flight, for control systems that have them.
 
-    An autopilot's own time is the simulation's, so that it can be paused, branched and repeated to the bit; unless
-    ground stations of others are to command it too.
+    An autopilot then runs in simulation time, so that it can be paused, branched and repeated to the bit; unless
+    other ground
+    stations are to command it too.
     """
     usual = {"pilot": "attended", "time": "real" if mavlink else "virtual", "ground_station": mavlink}
     return {key: value for key, value in usual.items() if key in kind_of(control).options.model_fields}
 
 
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Texts in the arguments of an action as what they stand for."""
+    """Arguments of an action with texts converted to objects (faults, mission items)."""
     if what not in DEEDS:
-        raise UnknownNameError("deed", what, DEEDS)
-    found = dict(args)
+        raise UnknownNameError("action", what, DEEDS)
+    values = dict(args)
     if what == "inject":
-        if set(found) - {"fault"}:
-            raise IronbirdError(f"a fault is one text, ID:key=value,…; not {', '.join(found)}")
-        return {"injection": parse_fault(str(found.get("fault", "")))}
+        if set(values) - {"fault"}:
+            raise IronbirdError(f"a fault is one text, ID:key=value,…; not {', '.join(values)}")
+        return {"injection": parse_fault(str(values.get("fault", "")))}
     if what == "set_mission":
-        found["items"] = [item if isinstance(item, LocalItem) else LocalItem(*item) for item in found.get("items", ())]
-    return found
+        values["items"] = [
+            item if isinstance(item, LocalItem) else LocalItem(*item) for item in values.get("items", ())
+        ]
+    return values

@@ -1,8 +1,8 @@
-"""A world as the 3D view draws it: plain data of its ground, obstacles, water, pads and of what moves on scripts.
+"""A world as plain data for the 3D view: its ground, obstacles, water, pads and scripted moving objects.
 
-Places are metres north, east and down; matrices are column by column. Colours are as screens take them (sRGB), one for
-each thing: checkerboards and markers are not drawn. A terrain is thinned to `MOST_POINTS` a side, meshes are drawn up
-to `MOST_TRIANGLES` together; `left_out` says what is missing.
+Positions are metres north, east and down; matrices are column by column. Colours are sRGB, one for each object:
+checkerboards and markers are not drawn. A terrain is thinned to `MOST_POINTS` a side, meshes are drawn up to
+`MOST_TRIANGLES` together; `left_out` lists what is missing.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MOST_KNOTS = 2000
 
 @functools.lru_cache(maxsize=16)
 def scenery_of(world: str) -> dict[str, Any]:
-    """Of a world as an order names it."""
+    """Plain data of a world by its name in an order."""
     return drawn(ordered_world(world))
 
 
 def drawn(world: World) -> dict[str, Any]:
-    """All of it as plain data."""
+    """Plain data of a world: terrain, obstacles, water, pads, moving objects, and a list of what is left out."""
     left_out: list[str] = []
     things: list[dict[str, Any]] = []
     triangles = 0
@@ -69,18 +69,18 @@ def _ground(ground: Plane | Heightfield) -> dict[str, Any]:
 
 
 def _thing(shape: Obstacle) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": shape.name, "p": list(shape.p_N_m), "R": np.round(shape.R_NB.T.ravel(), 9).tolist(),
         "colour": _colour(shape.material),
     }  # fmt: skip
     if isinstance(shape, Box):
-        return found | {"kind": "box", "size": list(shape.size_m)}
+        return data | {"kind": "box", "size": list(shape.size_m)}
     if isinstance(shape, Cylinder):
-        return found | {"kind": "cylinder", "size": [shape.radius_m, shape.radius_m, shape.height_m]}
+        return data | {"kind": "cylinder", "size": [shape.radius_m, shape.radius_m, shape.height_m]}
     if isinstance(shape, Sphere):
-        return found | {"kind": "sphere", "size": [shape.radius_m] * 3}
+        return data | {"kind": "sphere", "size": [shape.radius_m] * 3}
     vertices = np.round(shape.vertices_m, 4).ravel().tolist()
-    return found | {
+    return data | {
         "kind": "mesh",
         "size": [1.0] * 3,
         "vertices": vertices,
@@ -99,7 +99,7 @@ def _mover(mover: Mover) -> dict[str, Any]:
 
 
 def _colour(material: Material) -> str:
-    """The mean of both squares of a checkerboard."""
+    """The mean of both colours of a checkerboard."""
     colours = np.array([material.colour, material.colour_2 if material.checker_m > 0.0 else material.colour])
     return _screen(colours.mean(axis=0))
 

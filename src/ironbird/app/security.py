@@ -1,4 +1,4 @@
-"""Who may open the page, and who may do something there: Host, Origin, token, size; refusals are kept and logged.
+"""Access control of the page: Host, Origin, token, size; refusals are kept and logged.
 
 A page on the loopback address can be reached by every page that a browser shows (a request with a foreign Origin, or a
 foreign name that leads to 127.0.0.1) and by every user of the machine. The libraries below accept any Host and Origin,
@@ -33,7 +33,7 @@ LONGEST_MESSAGE = 2**18  # bytes of a websocket's message
 LONGEST_TARGET = 4096  # bytes of path and query
 MOST_KEPT = 200  # refusals
 LOGGED_PER_S = 5  # refusals that are logged; all are counted
-LEFT = "No response returned."  # what starlette says when the browser went on before it had its answer
+LEFT = "No response returned."  # starlette's error when the browser left before its answer
 EVENTS = "/_nicegui_ws"  # the library's own channel, which also guests need
 CONTENT = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self'; frame-ancestors 'none'; "
@@ -51,7 +51,7 @@ logger = logging.getLogger("ironbird.app")
 
 
 class Door:
-    """Decides about requests."""
+    """Decides which requests may pass, and with which role."""
 
     def __init__(self, port: int, *, hosts: Iterable[str] = (), token: str = "", guest_token: str = "") -> None:
         self.port = port
@@ -66,14 +66,14 @@ class Door:
         self._logged: deque[float] = deque(maxlen=LOGGED_PER_S)
 
     def url(self, role: str = PILOT) -> str:
-        """The address to open, with the token."""
+        """The address to open, with the token of a role."""
         return f"http://127.0.0.1:{self.port}/?token={self.token if role == PILOT else self.guest_token}"
 
     def role_of(self, token: str) -> str:
-        """pilot, guest, or empty."""
-        given = token.encode("utf-8", "replace")
+        """The role that a token gives: pilot, guest, or empty if it is wrong."""
+        sent = token.encode("utf-8", "replace")
         for role, right in ((PILOT, self.token), (GUEST, self.guest_token)):
-            if hmac.compare_digest(given, right.encode()):
+            if hmac.compare_digest(sent, right.encode()):
                 return role
         return ""
 
@@ -101,7 +101,7 @@ class Door:
         return role, 200, ""
 
     def refuse(self, scope: Scope, why: str) -> None:
-        """Keep a refusal, and log it if there were not too many lately."""
+        """Record a refusal, and log it unless there were too many lately."""
         peer = (scope.get("client") or ("?",))[0]
         line = f"refused {scope['type']} {shortened(repr(scope.get('path', '')))} from {shortened(repr(peer))}: {why}"
         self.refused += 1
@@ -123,7 +123,7 @@ def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-def _cookie(headers: Iterable[tuple[bytes, bytes]], wanted: str) -> str:
+def _cookie(headers: Iterable[tuple[bytes, bytes]], key: str) -> str:
     for name, value in headers:
         if name == b"cookie":
             cookies: http.cookies.SimpleCookie = http.cookies.SimpleCookie()
@@ -131,8 +131,8 @@ def _cookie(headers: Iterable[tuple[bytes, bytes]], wanted: str) -> str:
                 cookies.load(value.decode("latin-1"))
             except http.cookies.CookieError:
                 continue
-            if wanted in cookies:
-                return cookies[wanted].value
+            if key in cookies:
+                return cookies[key].value
     return ""
 
 
@@ -141,7 +141,7 @@ class TooLarge(Exception):
 
 
 class Guard:
-    """Stands in front of the whole application."""
+    """ASGI middleware that applies the access control to the whole application."""
 
     def __init__(self, app: App, door: Door) -> None:
         self.app, self.door = app, door
@@ -164,7 +164,7 @@ class Guard:
             await self._serve(scope, receive, send)
 
     async def _let_in(self, scope: Scope, send: Send) -> bool:
-        """`/?token=…` becomes a cookie, so that the token stands in no address afterwards."""
+        """Turn `/?token=…` into a cookie, so that no later address contains the token."""
         if scope.get("path") != "/" or scope.get("method") != "GET":
             return False
         try:
@@ -197,7 +197,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             nonlocal begun
             if size > LONGEST_BODY and not begun:
-                return  # what the application says of its error; the refusal below is the answer
+                return  # drop the application's own error response; the refusal below is the answer
             if message["type"] == "http.response.start":
                 begun = True
                 own = {name for name, _ in message.get("headers", [])}

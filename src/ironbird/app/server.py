@@ -1,4 +1,4 @@
-"""The server of `ironbird app`: pages, the websocket, logs and reports, behind the guard; on this machine alone."""
+"""The server of `ironbird app`: pages, the websocket, logs and reports, behind the guard; on this machine only."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 PORT = 8350
 MOST_LOOKING = 32  # browsers at once
-LOOK_S = 0.2  # whether the server shall end
+LOOK_S = 0.2  # s between two checks whether the server shall end
 GRACE_S = 3  # for requests that run when the server ends
 REPORTS = ("flight.html", "flight.parquet", "order.toml", "summary.json", "autopilot_events.json", "tunings.json")
 OWN_POLICY = {"content-security-policy": "frame-ancestors 'none'"}  # reports have a policy of their own in the page
-BROKE_OFF = 1011  # of a websocket: the server met something that it did not expect
+BROKE_OFF = 1011  # close code of a websocket: unexpected error of the server
 EXTRA = "ironbird app needs the extra 'app': pip install 'ironbird[app]'"
 
 
@@ -65,7 +65,7 @@ def bind(port: int) -> socket.socket:
 
 
 def check_extra() -> None:
-    """An error that names the extra, if the packages of the page are not installed."""
+    """Raise an error that names the extra to install, if the packages of the page are missing."""
     try:
         import nicegui  # noqa: F401
         import uvicorn  # noqa: F401
@@ -82,7 +82,7 @@ def serve(
     ready: Callable[[Door], None] | None = None,
     ends: threading.Event | None = None,
 ) -> None:
-    """Serve the page until Ctrl-C (or until `ends`); then all flights end, and what was flown is kept in their folders.
+    """Serve the page until Ctrl-C (or until `ends` is set); then all flights end and are written into their folders.
 
     Logs below the folder `logs` can be replayed.
     """
@@ -104,7 +104,7 @@ def serve(
             lifespan="on",
         )
         server = uvicorn.Server(config)
-        gc.freeze()  # what is there now stays: collections on the way are short
+        gc.freeze()  # present objects stay: later garbage collections are short
         _when_ready(server, lambda: ready(door) if ready is not None else None, ends)
         try:
             with contextlib.suppress(KeyboardInterrupt):
@@ -132,7 +132,7 @@ async def _end_on(server: Server, ends: threading.Event) -> None:
 
 
 def make_app(rig: Rig, door: Door, records: Records) -> FastAPI:
-    """All that is served: what moves, what is looked up, the scripts, and the pages."""
+    """The web application: live data, lookups, scripts, and pages."""
     from fastapi import FastAPI
     from fastapi.staticfiles import StaticFiles
     from nicegui import ui
@@ -150,7 +150,7 @@ def make_app(rig: Rig, door: Door, records: Records) -> FastAPI:
 
 
 def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
-    """Actions, and the websocket on which all is seen."""
+    """Add the actions, and the websocket of live data."""
     from fastapi.responses import JSONResponse, Response
     from starlette.routing import Route, WebSocketRoute
 
@@ -158,11 +158,11 @@ def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
 
     async def do(request: Request) -> Response:
         try:
-            asked = json.loads(await request.body())
-            name = asked.pop("do")
+            request_data = json.loads(await request.body())
+            name = request_data.pop("do")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return JSONResponse({"ok": False, "error": 'send {"do": ACTION, ...}'}, 400)
-        answer = await asyncio.to_thread(act, rig, request.scope[ROLE], name, asked)
+        answer = await asyncio.to_thread(act, rig, request.scope[ROLE], name, request_data)
         return JSONResponse(answer, 200 if answer["ok"] else 409)
 
     async def status(request: Request) -> Response:
@@ -187,7 +187,7 @@ def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
 
 
 async def _made(make: Callable[..., Any], *names: Any) -> Any:
-    """What a call in another thread returns; its refusal as a response."""
+    """Result of a function called in another thread; an error becomes a response."""
     from fastapi.responses import JSONResponse
 
     try:
@@ -197,7 +197,7 @@ async def _made(make: Callable[..., Any], *names: Any) -> Any:
 
 
 def _scenery(rig: Rig) -> dict[str, Callable[..., Any]]:
-    """The worlds of flights, for drawing: of those that fly here and of stored ones."""
+    """Handlers for the worlds of running and stored flights, as data for drawing."""
     from fastapi.responses import JSONResponse, Response
 
     def scenery_at(name: str) -> dict[str, Any] | None:  # none: over flat ground
@@ -209,33 +209,33 @@ def _scenery(rig: Rig) -> dict[str, Callable[..., Any]]:
         return scenery_of(world) if world else None
 
     async def scenery(request: Request) -> Response:
-        found = await _made(scenery_at, request.path_params["name"])
-        return found if isinstance(found, Response) else JSONResponse(found)
+        result = await _made(scenery_at, request.path_params["name"])
+        return result if isinstance(result, Response) else JSONResponse(result)
 
     async def scenery_stored(request: Request) -> Response:
         names = (request.query_params.get(key, "") for key in ("campaign", "flight"))
-        found = await _made(stored_scenery, *names)
-        return found if isinstance(found, Response) else JSONResponse(found)
+        result = await _made(stored_scenery, *names)
+        return result if isinstance(result, Response) else JSONResponse(result)
 
     return {"/scenery/{name}": scenery, "/stored-scenery": scenery_stored}
 
 
 def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
-    """Logs, reports, campaigns and pictures, all by names that are looked up in lists."""
+    """Add logs, reports, campaigns and pictures, all by names that are looked up in lists."""
     from fastapi.responses import FileResponse, JSONResponse, Response
     from starlette.routing import Route
 
     campaigns = rig.campaigns
 
     async def frames(make: Callable[..., Any], *names: str) -> Response:
-        found = await _made(make, *names)
+        result = await _made(make, *names)
         plain = "application/octet-stream"
-        return found if isinstance(found, Response) else Response(found.astype("<f4").tobytes(), media_type=plain)
+        return result if isinstance(result, Response) else Response(result.astype("<f4").tobytes(), media_type=plain)
 
     def flown(name: str) -> np.ndarray:
         log = rig.flight(name).log()
         if log is None:
-            raise RunError(f"{name} has not begun")
+            raise RunError(f"flight {name} has no log yet: it has not begun; try again in a moment")
         return log_frames(log)
 
     async def flight_frames(request: Request) -> Response:
@@ -248,16 +248,16 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
         return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
 
     async def shape(request: Request) -> Response:
-        found = await _made(_known, shape_of, request.path_params["name"])
-        return found if isinstance(found, Response) else JSONResponse(found)
+        result = await _made(_known, shape_of, request.path_params["name"])
+        return result if isinstance(result, Response) else JSONResponse(result)
 
     async def diagram(request: Request) -> Response:
-        found = await _made(_known, diagram_of, request.path_params["name"])
-        return found if isinstance(found, Response) else Response(found, media_type="image/svg+xml")
+        result = await _made(_known, diagram_of, request.path_params["name"])
+        return result if isinstance(result, Response) else Response(result, media_type="image/svg+xml")
 
     async def campaign(request: Request) -> Response:
-        found = await _made(campaigns.page, request.path_params["name"])
-        return found if isinstance(found, Response) else Response(found, media_type="text/html", headers=OWN_POLICY)
+        result = await _made(campaigns.page, request.path_params["name"])
+        return result if isinstance(result, Response) else Response(result, media_type="text/html", headers=OWN_POLICY)
 
     async def report(request: Request) -> Response:
         flight, file = rig.flights.get(request.path_params["name"]), request.path_params["file"]
@@ -283,14 +283,14 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
 
 
 def _known(make: Callable[[str], Any], vehicle: str) -> Any:
-    """Of a vehicle of the catalogue; no file's path comes in by this way."""
+    """Call `make` for a vehicle of the catalogue; paths of files are refused."""
     if vehicle not in vehicle_ids():
         raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
     return make(vehicle)
 
 
 async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
-    """Send what is new and take what is asked, until the browser leaves."""
+    """Send new data and carry out requests until the browser disconnects."""
     from starlette.websockets import WebSocketDisconnect
 
     plotter = Plotter(rig)
@@ -304,7 +304,7 @@ async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
     for error in ended:
         if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | ConnectionError):
             logger.error("the page's connection broke off", exc_info=error)
-            with contextlib.suppress(Exception):  # the other side may be gone too
+            with contextlib.suppress(Exception):  # the peer may have disconnected too
                 await peer.close(BROKE_OFF, f"{type(error).__name__}: {error}"[:100])
             return
 
@@ -333,16 +333,16 @@ async def _hear(peer: WebSocket, rig: Rig, plotter: Plotter, role: str) -> None:
         try:
             if len(text) > LONGEST_TEXT:
                 raise ValueError(f"a message has {LONGEST_TEXT} characters at most")
-            asked = json.loads(text)
-            if "plots" in asked:
-                plotter.choose(asked["plots"], asked.get("span_s", 30.0))
+            request = json.loads(text)
+            if "plots" in request:
+                plotter.choose(request["plots"], request.get("span_s", 30.0))
                 continue
-            name, number = asked.pop("do"), asked.pop("seq", 0)
+            name, number = request.pop("do"), request.pop("seq", 0)
         except IronbirdError as error:
             await peer.send_json({"ok": False, "error": str(error)})
             continue
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             await peer.send_json({"ok": False, "error": f"not understood: {shortened(error)}"})
             continue
-        answer: dict[str, Any] = await asyncio.to_thread(act, rig, role, name, asked)
+        answer: dict[str, Any] = await asyncio.to_thread(act, rig, role, name, request)
         await peer.send_json({"seq": number, **answer})

@@ -1,1 +1,1 @@
-"""What PX4 and ArduPilot call things: their parameters for every kind of vehicle, channels, messages, programs."""
+"""Data about PX4 and ArduPilot: their parameters for every kind of vehicle, channels, messages, programs."""

@@ -1,4 +1,4 @@
-"""Doctor: what is installed for links to autopilots, which ports are busy and by whom, and what to do about it."""
+"""Checks of the installation for links to autopilots: programs, busy ports and their owners, and cures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ironbird.host.process import GROUND_STATION_PORT
 
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
-ROOM = 4 << 20  # bytes that the cache should take: two models
-INSTANCES = 4  # of autopilots whose ports are looked at
+ROOM = 4 << 20  # bytes that the cache should have room for: two models
+INSTANCES = 4  # of autopilots whose ports are checked
 LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port that a link uses."""
+    """A UDP or TCP port that a link or another program uses."""
 
     number: int
     protocol: str  # tcp or udp
@@ -43,7 +43,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check: its name, whether it is good, a text, and the cure."""
 
     name: str
     good: bool
@@ -51,17 +51,17 @@ class Finding:
     cure: str = ""
 
     def sentence(self) -> str:
-        """For a table."""
+        """The finding as one line of a table."""
         return f"{'ok' if self.good else 'NOT OK'}: {self.text}" + (f"; {self.cure}" if self.cure else "")
 
     def data(self) -> dict[str, Any]:
-        """For JSON."""
+        """The finding as a dictionary for JSON."""
         return {"name": self.name, "good": self.good, "text": self.text, "cure": self.cure}
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a port."""
+    """The process that holds a port."""
 
     process: int  # 0 if this user cannot see it
     command: str
@@ -72,11 +72,11 @@ class Holder:
 
 def ports() -> list[Port]:
     """All ports of the links, for the first instances."""
-    found = []
+    result = []
     for i in range(INSTANCES):
         step = ardupilot.PORT_STEP * i
         stations = f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}"
-        found += [
+        result += [
             Port(px4.SIMULATOR_PORT + i, "tcp", f"PX4 {i}, simulator link"),
             Port(px4.PILOT_PORT + i, "udp", f"PX4 {i}, the built-in ground station, or MAVSDK with --pilot none"),
             Port(px4.LISTENER_PORT + i, "udp", f"PX4 {i}, the built-in ground station with --pilot none"),
@@ -86,11 +86,11 @@ def ports() -> list[Port]:
             Port(ardupilot.TCP_PORT + step, "tcp", f"ArduPilot {i} itself, for clients with --pilot none", ours=False),
             Port(GROUND_STATION_PORT + step, "udp", stations, client=True),
         ]
-    return found
+    return result
 
 
 def examine(proc: Path = Path("/proc")) -> list[Finding]:
-    """Look at everything."""
+    """Run all checks: autopilots, compiler, browser, databases, cache and ports."""
     browsers = ("chromium", "chromium-browser", "google-chrome")
     findings = [
         _autopilot("PX4", lambda: find_px4().binary, PX4_VERSION),
@@ -133,7 +133,7 @@ def _compiler() -> Finding:
 
 
 def _cache() -> Finding:
-    """The cache of native code: its owner, who can write there, whether this user can."""
+    """Check of the cache of native code: its owner, who can write there, whether this user can."""
     try:
         folder = cache.checked_folder()
         cache.make_folder()
@@ -150,17 +150,17 @@ def _cache() -> Finding:
 
 def _browser(programs: tuple[str, ...]) -> Finding:
     for program in programs:
-        found = shutil.which(program)
-        if found:
-            return Finding("browser", True, f"{found}; opens report pages in tests")
+        path = shutil.which(program)
+        if path:
+            return Finding("browser", True, f"{path}; opens report pages in tests")
     return Finding(
         "browser", False, "not found; it opens report pages in tests", "install chromium to have them tested"
     )
 
 
 def _postgres() -> Finding:
-    found = shutil.which("pg_ctl")
-    candidates = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+    path = shutil.which("pg_ctl")
+    candidates = [Path(path)] if path else sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     if not candidates:
         return Finding(
             "PostgreSQL",
@@ -183,34 +183,34 @@ def _busy(port: Port, held_by: list[Holder]) -> Finding:
 
 
 def holders(proc: Path = Path("/proc")) -> dict[tuple[str, int], list[Holder]] | None:
-    """Who listens on which port, by protocol and number; None where the system does not say."""
+    """Processes that listen, by protocol and port number; None where the system does not report them."""
     inodes: dict[str, tuple[str, int]] = {}
-    seen = False
+    readable = False
     for table in ("tcp", "tcp6", "udp", "udp6"):
         protocol = table.removesuffix("6")
         try:
             lines = (proc / "net" / table).read_text().splitlines()[1:]
         except OSError:
             continue
-        seen = True
+        readable = True
         for line in lines:
             parts = line.split()
             if len(parts) < 10 or (protocol == "tcp" and parts[3] != LISTENING):
                 continue
             inodes[parts[9]] = (protocol, int(parts[1].rpartition(":")[2], 16))
-    if not seen:
+    if not readable:
         return None
-    found: dict[tuple[str, int], list[Holder]] = {}
+    by_port: dict[tuple[str, int], list[Holder]] = {}
     owners = _owners(proc, set(inodes))
     for inode, key in inodes.items():
         holder = owners.get(inode, Holder(0, ""))
-        if holder not in found.setdefault(key, []):
-            found[key].append(holder)
-    return found
+        if holder not in by_port.setdefault(key, []):
+            by_port[key].append(holder)
+    return by_port
 
 
 def _owners(proc: Path, inodes: set[str]) -> dict[str, Holder]:
-    """Processes that hold sockets, by inode; those of other users cannot be seen."""
+    """Processes that hold sockets, by inode; those of other users are not visible."""
     owners: dict[str, Holder] = {}
     for folder in proc.iterdir():
         if not folder.name.isdigit():

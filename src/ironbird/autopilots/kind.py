@@ -25,7 +25,7 @@ from ironbird.vehicles.load import Vehicle
 
 
 def read_params(text: str) -> dict[str, float]:
-    """The option `params`: names with numbers, later ones win; `LinkError` names what is none."""
+    """Parse the option `params` (NAME=VALUE); later values win, `LinkError` quotes an invalid one."""
     return {name: param.value for name, param in parse_parm(text.replace(",", "\n"), "params").items()}
 
 
@@ -37,11 +37,11 @@ def _with_numbers(text: str) -> str:
     return text
 
 
-ParamsText = Annotated[str, AfterValidator(_with_numbers)]  # NAME=VALUE, apart by commas or lines
+ParamsText = Annotated[str, AfterValidator(_with_numbers)]  # NAME=VALUE, separated by commas or lines
 
 
 class AutopilotOptions(Options):
-    """Where the autopilot is and who commands it."""
+    """Options of autopilots: where the program is, who commands it, and how time passes."""
 
     folder: Annotated[
         str | None,
@@ -84,7 +84,7 @@ class AutopilotOptions(Options):
 
 
 class AutopilotKind(Kind):
-    """An autopilot whose program Ironbird starts; it flies all vehicle types of MAVLink."""
+    """Base class of autopilots whose program Ironbird starts; supports all vehicle types of MAVLink."""
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
@@ -97,26 +97,26 @@ class AutopilotKind(Kind):
         return 1.0 if options.time == "paced" or (options.pilot == "none" and options.time == "real") else None
 
     def repeats(self, options: Options, script: str) -> bool:
-        """In virtual time, with the built-in ground station or with the record of another one."""
+        """Whether a flight repeats: in virtual time, with the built-in ground station or a record of another one."""
         if not isinstance(options, AutopilotOptions) or options.time == "real":
             return False
         return options.pilot != "none" or is_record(script)
 
     def takes_orders(self, template: str) -> bool:
-        """All."""
+        """True: commands in flight are accepted for every vehicle."""
         return True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """Unchanged; `LinkError` if autopilots have no word for it."""
+        """The vehicle, unchanged; `LinkError` if MAVLink has no type for it."""
         class_of(vehicle)
         return vehicle
 
     def links(self, options: Options) -> Sequence[str]:
-        """Telemetry, both ways."""
+        """Links on which link faults can act: telemetry, in both directions."""
         return ("ground", "vehicle")
 
     def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
-        """The largest of its logs; `LinkError` if there is none that can be read."""
+        """Read the largest of the autopilot's logs; `LinkError` if none can be read."""
         logs = [path for path in paths if path.suffix.lower() == self.log_ending]
         if not logs:
             left = ", ".join(path.name for path in paths) or "nothing"
@@ -129,13 +129,13 @@ class AutopilotKind(Kind):
 
 
 def chosen(task: Task) -> AutopilotOptions:
-    """The options of a task for an autopilot."""
+    """The options of a task, checked to be those of an autopilot."""
     assert isinstance(task.options, AutopilotOptions)
     return task.options
 
 
 def trusted(task: Task, variable: str) -> AutopilotOptions:
-    """The same; `LinkError` if they name a program that only a file names."""
+    """The options of a task; `LinkError` if a program is named by a file only, not by the user."""
     options = chosen(task)
     if options.folder is not None:
         task.trust.check_folder(options.folder, variable)
@@ -143,13 +143,13 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 
 
 def watches(task: Task) -> bool:
-    """Whether the built-in ground station only watches: another one commands, or there is nothing to fly."""
+    """Whether the built-in ground station only observes: another one commands, or there is nothing to fly."""
     pilot = chosen(task).pilot
     return pilot == "none" or (pilot == "ours" and not (task.items or task.script))
 
 
 def mirror_port(task: Task) -> int | None:
-    """Where ground stations of others listen in virtual time, if they are to."""
+    """UDP port at which other ground stations can listen in virtual time; None if not wanted."""
     options = chosen(task)
     return GROUND_STATION_PORT if options.time != "real" and options.ground_station else None
 
@@ -168,7 +168,7 @@ def in_virtual_time(task: Task) -> bool:
 
 
 def attended(task: Task, wire: Wire, *, accept_calibration: bool = False) -> Attended:
-    """The built-in ground station that obeys orders in flight, on a wire, which it closes."""
+    """The built-in ground station that carries out orders in flight, on a wire, which it closes."""
     try:
         script = task.script if is_orders(task.script) else ""
         plan = plan_of(task)
@@ -179,13 +179,13 @@ def attended(task: Task, wire: Wire, *, accept_calibration: bool = False) -> Att
 
 
 def attend(system: ControlSystem, pilot: Attended) -> Seat:
-    """Both together: a flight of any length, with all orders recorded."""
+    """Seat of a control system with such a ground station: a flight of any length, with all orders recorded."""
     system.recorder, system.open_ended = pilot.record, True
     return Seat(system, pilot)
 
 
 def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = None, shift: int = 0) -> Relay | None:
-    """In virtual time, the way of other ground stations to the autopilot, if they are to command; else None."""
+    """Relay through which other ground stations command the autopilot in virtual time; None if they do not."""
     if process.run is None or chosen(task).pilot != "none":
         return None
     port = GROUND_STATION_PORT
@@ -193,13 +193,13 @@ def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = N
 
 
 def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
-    """A program, and in virtual time the libraries that it is linked with: they are part of what repeats."""
+    """A program, and in virtual time the libraries it is linked with, because a repeat depends on them."""
     virtual = isinstance(options, AutopilotOptions) and options.time != "real"
     return (program, *(libraries_of(program) if virtual else ()))
 
 
 def announce(task: Task, ports: str) -> None:
-    """Announce the ports for external commands and what ends the run; or the ports for additional ground stations."""
+    """Print the ports for external commands and how to end the run; or the ports for additional ground stations."""
     if task.announce is None:
         return
     if watches(task):

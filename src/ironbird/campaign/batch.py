@@ -1,4 +1,4 @@
-"""Batches: flights of cases that can share one run of the kernel are flown side by side and judged."""
+"""Batches: flights of cases that can share one run of the kernel are flown together and judged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_TRACES = 1_000_000_000  # of a case, if all are kept
 
 @dataclass(frozen=True)
 class TracePolicy:
-    """Which traces are kept as Parquet files."""
+    """Which traces of a campaign are stored as Parquet files."""
 
     folder: str | None = None
     failing: bool = True
@@ -51,7 +51,7 @@ class TracePolicy:
 
     @classmethod
     def of(cls, kept: str, folder: str) -> TracePolicy:
-        """`failing` (and one of a hundred that pass), `all` or `none`, as `--traces` has them."""
+        """The policy for a value of `--traces`: `failing` (and one of a hundred that pass), `all` or `none`."""
         if kept not in KEPT:
             raise UnknownNameError("choice of --traces", kept, KEPT)
         if kept == "all":
@@ -59,7 +59,7 @@ class TracePolicy:
         return cls(folder if kept == "failing" else None)
 
     def wants(self, result: FlightResult, kept: int) -> bool:
-        """Whether the trace of this flight is to be kept, after `kept` of its case."""
+        """Whether the trace of this flight is to be stored, after `kept` of its case."""
         if self.folder is None or kept >= self.left.get(result.case_id, self.most_per_case):
             return False
         if result.verdict != PASS:
@@ -70,34 +70,34 @@ class TracePolicy:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The results of a batch."""
+    """Results of a batch: its flights, kernel time, wall time and simulated time."""
 
     flights: list[FlightResult]
-    kernel_s: float  # processor time in native code
+    kernel_s: float  # s of processor time in native code
     wall_s: float
     simulated_s: float
     software: str = ""  # hash of the code that flew it, if a worker says so
 
 
 class Grouped(NamedTuple):
-    """Where a flight belongs: flights with equal keys can share a batch."""
+    """Key of a flight's group, and its logged signals: flights with equal keys can share a batch."""
 
     key: tuple[Any, ...]  # the model, the distance of rows, the length (which comes last)
     signals: tuple[str, ...]  # that its log is kept for; flights side by side log those of all
 
 
 def grouped(case: FlightCase, stamps: dict[str, Stamp] | None = None) -> Grouped:
-    """The group of a flight; `stamps` are those of vehicle files that were looked at just before."""
+    """The group of a flight; `stamps` are time stamps of vehicle files that were read just before."""
     if case.scenario:
         return Grouped(((case.digest(),), "", case.log_s, case.until_s), ())
     key = fit_key(case, stamps)
     model = fit_of(key).model
-    signals = log_paths(case, model)  # a formula that cannot be read is this flight's error, not its batch's
+    signals = log_paths(case, model)  # an invalid formula is this flight's error, not its batch's
     return Grouped((key, repr(case.tunings), case.log_s, end_s(case, model)), signals)
 
 
 def lanes_that_fit(cases: Sequence[FlightCase], signals: Iterable[tuple[str, ...]] | None = None) -> int:
-    """Lanes of a batch of flights of one group whose log stays within its share of memory; outside flies one alone.
+    """Number of lanes of a batch whose log stays within its share of memory; 1 for external control systems.
 
     `signals` are those of each flight, if they are known already.
     """
@@ -113,11 +113,11 @@ def lanes_that_fit(cases: Sequence[FlightCase], signals: Iterable[tuple[str, ...
 
 
 def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, threads: int = 1) -> BatchResult:
-    """Fly and judge flights of one group (`grouped`). What the rig cannot fly is judged an error."""
+    """Fly and judge flights of one group (`grouped`). A flight that cannot be flown is judged an error."""
     begin = time.perf_counter()
     policy = policy or TracePolicy()
     first = cases[0]
-    places = list(range(len(cases)))  # of the lanes: those that keep the same signals lie together, for their hashes
+    places = list(range(len(cases)))  # order of the lanes: those with the same signals are adjacent, for their hashes
     signals: list[tuple[str, ...] | None] = [None] * len(cases)  # of each trace; None: all that the log has
     try:
         if first.scenario:
@@ -135,7 +135,7 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
             in_turn = sorted(zip(places, judge(lanes, model), strict=True), key=operator.itemgetter(0))
             judged = [one for _, one in in_turn]
     except Exception as error:
-        if len(cases) > 1:  # find out which ones cannot be flown; the others must not suffer
+        if len(cases) > 1:  # find the ones that cannot be flown; the others must not be affected
             parts = [fly_batch([case], policy, threads) for case in cases]
             flights = [flight for part in parts for flight in part.flights]
             simulated_s = sum(part.simulated_s for part in parts)
@@ -144,16 +144,15 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
         return BatchResult([failed], 0.0, time.perf_counter() - begin, 0.0)
     if log.interrupted:
         raise KeyboardInterrupt
-    results = [FlightResult.of(case, said) for case, said in zip(cases, judged, strict=True)]
+    results = [FlightResult.of(case, verdict) for case, verdict in zip(cases, judged, strict=True)]
     results = _keep_traces(results, log, policy, places, signals)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
 
 
 def get_ready(cases: Sequence[FlightCase] = ()) -> None:
-    """What a worker does first: load all that flies, and the models of some flights, before it gets any.
+    """First task of a worker: load all modules, and the models of some flights, before it gets any.
 
-    What is loaded stays: it is no longer looked through for garbage. What goes wrong here goes wrong again in flight,
-    where it is reported.
+    Loaded objects are exempt from garbage collection. An error here will occur again in flight, where it is reported.
     """
     software()
     with contextlib.suppress(Exception):
@@ -167,7 +166,7 @@ def get_ready(cases: Sequence[FlightCase] = ()) -> None:
 
 
 def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchResult:
-    """What a worker does: `fly_batch`, with the identity of the code that does it."""
+    """Task of a worker: `fly_batch`, with the hash of the code that flies."""
     return replace(fly_batch(cases, policy), software=software())
 
 
@@ -201,18 +200,18 @@ def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[Fli
     for number, case in enumerate(cases):
         key, signals = grouped(case)
         groups.setdefault(key, {})[number] = signals
-    found: dict[int, FlightResult] = {}
-    for kept in groups.values():
-        numbers = list(kept)
-        size = lanes_that_fit([cases[n] for n in numbers], kept.values())
+    results: dict[int, FlightResult] = {}
+    for members in groups.values():
+        numbers = list(members)
+        size = lanes_that_fit([cases[n] for n in numbers], members.values())
         for part in (numbers[i : i + size] for i in range(0, len(numbers), size)):
             batch = fly_batch([cases[n] for n in part], threads=threads or os.cpu_count() or 1)
-            found.update(zip(part, batch.flights, strict=True))
-    return [found[number] for number in range(len(cases))]
+            results.update(zip(part, batch.flights, strict=True))
+    return [results[number] for number in range(len(cases))]
 
 
 def draw_over_cases(flights: Sequence[FlightCase], count: int) -> list[FlightCase]:
-    """So many flights over all cases in turn, so that few still see every case; the same for the same suite."""
+    """A sample of `count` flights over all cases in turn, so that few still cover every case; deterministic."""
     groups: dict[str, list[FlightCase]] = {}
     for flight in sorted(flights, key=lambda flight: hashlib.sha256(flight.id.encode()).digest()):
         groups.setdefault(flight.case_id, []).append(flight)
@@ -233,18 +232,18 @@ def _keep_traces(
     places: Sequence[int],
     signals: Sequence[tuple[str, ...] | None],
 ) -> list[FlightResult]:
-    """Write the traces that are wanted; `places` are those of the log's lanes among the results.
+    """Write the traces that the policy selects; `places` are the results of the log's lanes.
 
-    Each holds the signals of its own flight, whatever the others log.
+    Each trace holds the signals of its own flight, whatever the others log.
     """
     if policy.folder is not None:
         Path(policy.folder).mkdir(parents=True, exist_ok=True)
-    kept: dict[str, int] = {}
+    counts: dict[str, int] = {}
     final = []
     lanes = sorted(range(len(places)), key=places.__getitem__)
     for lane, result, own in zip(lanes, results, signals, strict=True):
-        if policy.wants(result, kept.get(result.case_id, 0)):
-            kept[result.case_id] = kept.get(result.case_id, 0) + 1
+        if policy.wants(result, counts.get(result.case_id, 0)):
+            counts[result.case_id] = counts.get(result.case_id, 0) + 1
             assert policy.folder is not None
             name = trace_name(result.id)
             log.meta = {"ironbird.flight": result.id, "ironbird.sha256": result.sha256}
@@ -255,6 +254,6 @@ def _keep_traces(
 
 
 def trace_name(flight_id: str) -> str:
-    """A file name for a flight's trace, whatever its id holds."""
+    """A valid file name for a flight's trace, for any id."""
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in flight_id)[:80]
     return f"{plain}-{hashlib.sha256(flight_id.encode()).hexdigest()[:8]}.parquet"

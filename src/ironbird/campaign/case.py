@@ -1,8 +1,8 @@
 """Test cases as text: the grammar of a case file, and one concrete flight.
 
-A case file says what is flown, what breaks, and what must hold. Any number in it may be fixed, vary (`{ uniform =
-[1.2, 1.6] }`), or name a shared parameter of the case (`"$severity"`). A `FlightCase` is one point of that: no ranges
-are left. `suite.py` reads files and makes flights of them.
+A case file defines the flight, its faults, and the requirements. Any number in it may be fixed, vary (`{ uniform =
+[1.2, 1.6] }`), or name a shared parameter of the case (`"$severity"`). A `FlightCase` is one point of that, without
+ranges. `suite.py` reads files and makes flights of them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TABLES = (
     "validation",
 )
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
-SIGMAS = 6.0  # a normal distribution is cut here, if it has no bounds: all of its values can be checked beforehand
+SIGMAS = 6.0  # a normal distribution without bounds is truncated here, so that its values can be checked beforehand
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 INTEGRATION_PATTERN = r"^rk[24]@0\.[0-9]{2,6}$"
@@ -76,7 +76,7 @@ Pair: TypeAlias = Annotated[list[Real], Field(min_length=2, max_length=2)]
 
 
 def problem(message: str, cure: str, key: str = "") -> PydanticCustomError:
-    """A grammar error that says how to cure it; `key` is the entry of the table that is meant."""
+    """A grammar error with its cure; `key` is the entry of the table that is wrong."""
     return PydanticCustomError("ironbird", "{text}", {"text": message, "cure": cure, "key": key})
 
 
@@ -105,17 +105,17 @@ class Spread(_Table):
 
     @property
     def kind(self) -> str:
-        """Which of SPREADS it is."""
+        """The kind of the values: one of SPREADS."""
         names = {"set": self.set_, "range": self.range_}
         return next(name for name in SPREADS if names.get(name, getattr(self, name, None)) is not None)
 
     @model_validator(mode="after")
     def _one_kind(self) -> Spread:
-        given = sorted({"set_": "set", "range_": "range"}.get(n, n) for n in self.model_fields_set)
-        kinds = [name for name in given if name in SPREADS]
+        fields = sorted({"set_": "set", "range_": "range"}.get(n, n) for n in self.model_fields_set)
+        kinds = [name for name in fields if name in SPREADS]
         if len(kinds) != 1:
-            found = " and ".join(kinds) or "none of them"
-            raise problem(f"a table that varies needs exactly one of {', '.join(SPREADS)}; it has {found}", "keep one")
+            having = " and ".join(kinds) or "none of them"
+            raise problem(f"a table that varies needs exactly one of {', '.join(SPREADS)}; it has {having}", "keep one")
         if self.range_ is not None and self.steps is None:
             raise problem("a range needs steps", "add steps = 5, or write { uniform = [a, b] } and a sampled plan")
         if self.steps is not None and self.kind in ("grid", "set", "choice"):
@@ -141,18 +141,18 @@ class Spread(_Table):
         return self
 
     def listed(self) -> list[float] | list[str] | None:
-        """The values of a list; None of a range or a distribution."""
+        """The values of a list; None for a range or a distribution."""
         if self.choice is not None:
             return self.choice
         return self.grid if self.grid is not None else self.set_
 
     def count(self) -> int | None:
-        """How many values it has, if finitely many."""
+        """Number of values; None for a distribution."""
         values = self.listed()
         return self.steps if values is None else len(values)
 
     def levels(self) -> list[float] | list[str] | None:
-        """Its values, if there are finitely many."""
+        """The values of a list or a range; None for a distribution."""
         return self._levels
 
     @functools.cached_property
@@ -166,13 +166,13 @@ class Spread(_Table):
         return [self._quantile((i + 0.5) / self.steps) for i in range(self.steps)]
 
     def _step(self, number: int) -> float:
-        """One value of a range in steps; the next is never smaller."""
+        """One value of a range in steps; values never decrease."""
         assert self.range_ is not None and self.steps is not None
         low, high = self.range_
         return _short(low + (high - low) * number / (self.steps - 1))
 
     def ends(self) -> list[float]:
-        """The least and greatest of a range or distribution, without all between; all numbers of a list."""
+        """Least and greatest value of a range or distribution; all numbers of a list."""
         if self.steps is None:
             return self.extremes()
         if self.range_ is not None:
@@ -180,25 +180,25 @@ class Spread(_Table):
         return [self._quantile(0.5 / self.steps), self._quantile((self.steps - 0.5) / self.steps)]
 
     def nominal(self) -> int:
-        """Which level is the usual one: the first of a list, the middle of a range or distribution."""
+        """Index of the nominal level: the first of a list, the middle of a range or distribution."""
         levels = self.levels()
         assert levels is not None
         return 0 if self.listed() is not None else len(levels) // 2
 
     def at(self, share: float) -> float | str:
-        """The value below which this share of the distribution lies."""
+        """The quantile: the value below which this share of the distribution lies."""
         levels = self.levels()
         return levels[int(share * len(levels))] if levels is not None else self._quantile(share)
 
     def extremes(self) -> list[float]:
-        """All numbers of a list, or those between which all values lie."""
+        """All numbers of a list, or the bounds of all values."""
         levels = self.levels()
         if levels is not None:
             return [] if self.choice is not None else cast(list[float], levels)
         return list(self.uniform or self.log_uniform or self._cut())
 
     def _cut(self) -> tuple[float, float]:
-        """Limits of a normal distribution."""
+        """Lower and upper limit of a truncated normal distribution."""
         assert self.normal is not None
         mean, deviation = self.normal
         low, high = self.within or (mean - SIGMAS * deviation, mean + SIGMAS * deviation)
@@ -220,7 +220,7 @@ class Spread(_Table):
 
 
 def _short(value: float) -> float:
-    """Twelve digits: short in files, and no difference in the last bit between machines' logarithms."""
+    """A number rounded to twelve digits: short in files, and equal on machines whose logarithms differ slightly."""
     return float(f"{value:.12g}")
 
 
@@ -256,22 +256,22 @@ MissionText: TypeAlias = Annotated[
 
 
 def is_spread(value: Any) -> bool:
-    """Whether a value of a file is a table that varies."""
+    """Whether a value of a file is a table of varied values."""
     return isinstance(value, Mapping) and any(name in value for name in SPREADS)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a quantity, whether it is fixed or varies."""
+    """Bounds of a quantity, for fixed and varied values."""
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False  # the lower bound itself is refused
     whole: bool = False
-    words: bool = False  # names are taken as well
+    words: bool = False  # names are accepted as well
 
     def describe(self) -> str:
-        """For people."""
+        """The bounds as text for error messages."""
         what = "a whole number" if self.whole else "a number"
         if math.isinf(self.high):
             return f"{what} greater than {self.low:g}" if self.above else f"{what} of at least {self.low:g}"
@@ -281,7 +281,7 @@ class Limits:
         return number < self.low or number > self.high or (self.above and number == self.low)
 
     def check(self, value: Any) -> Any:
-        """Refuse values outside."""
+        """Return the value if it is within the bounds, else raise a grammar error."""
         if isinstance(value, float | int):
             numbers = [value]
         elif isinstance(value, Spread):
@@ -304,11 +304,11 @@ class Limits:
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Pydantic's hook: the check comes after the grammar."""
+        """Pydantic's hook: the check runs after the grammar."""
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Pydantic's hook: editors learn the bounds of a fixed number."""
+        """Pydantic's hook: adds the bounds of a fixed number to the JSON schema."""
         text = handler(schema)
         for branch in text.get("oneOf", []):
             if branch.get("type") == "number":
@@ -331,7 +331,7 @@ Share: TypeAlias = Annotated[Quantity, Limits(0, 1)]
 
 
 class WindTable(_Table):
-    """Weather."""
+    """Weather of a case: wind, turbulence, and a gust."""
 
     speed_mps: Speed = 0.0
     from_deg: Degrees = 0.0
@@ -395,7 +395,7 @@ class FaultTable(_Table):
 
 
 def _bounds(value: float | str | Spread) -> tuple[float, float]:
-    """Least and greatest value; of a reference nothing is known."""
+    """Least and greatest value; infinite for a reference to a shared parameter."""
     if isinstance(value, str):
         return math.inf, -math.inf
     numbers = value.ends() if isinstance(value, Spread) else [value]
@@ -403,7 +403,7 @@ def _bounds(value: float | str | Spread) -> tuple[float, float]:
 
 
 class RequireTable(_Table):
-    """What must hold: a requirement of the library by name, or a formula in signal temporal logic."""
+    """A requirement: one of the library by name, or a formula in signal temporal logic."""
 
     use: Annotated[Text, Field(description="name in the library")] | None = None
     params: Annotated[dict[str, Variable], Field(description="numbers and words of a library requirement")] = {}
@@ -424,7 +424,7 @@ class RequireTable(_Table):
 
 
 class PlanTable(_Table):
-    """Which values the varied parameters take together."""
+    """How values of the varied parameters are combined."""
 
     kind: Literal["one_by_one", "grid", "latin_hypercube", "pairwise", "monte_carlo"]
     samples: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
@@ -445,7 +445,7 @@ class PlanTable(_Table):
 
 
 class SeedRange(_Table):
-    """Seeds in a row."""
+    """Consecutive seeds: the first and their number."""
 
     first: Seed = 1
     count: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
@@ -478,7 +478,7 @@ Seeds: TypeAlias = Annotated[
 
 
 class ValidationTable(_Table):
-    """What the evidence sheet of the vehicle must say before a case is flown."""
+    """Validation level that the vehicle's evidence sheet must have before a case is flown."""
 
     level: Annotated[int, Field(strict=True, ge=1, le=4, description="of validation, after NASA-STD-7009")]
     modules: Annotated[list[Literal[VALIDATED]], Field(min_length=1)] = ["vehicle"]  # type: ignore[valid-type]
@@ -496,7 +496,7 @@ class SightTable(BaseModel):
 
 
 class Defaults(_Table):
-    """What the cases of a suite share; also the body of a case."""
+    """Keys that the cases of a suite share; also the keys of a case."""
 
     vehicle: Annotated[Word, Field(description="catalogue id, or a TOML file relative to this one")] | None = None
     control: (
@@ -552,7 +552,7 @@ class Defaults(_Table):
     ) = None
     expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
     tags: list[Text] = []
-    wind: WindTable = Field(default_factory=WindTable)  # an instance here would build the grammar at the import
+    wind: WindTable = Field(default_factory=WindTable)  # an instance would build the grammar at import time
     place: PlaceTable | None = None
     world: (
         Annotated[Text, Field(description="name of a world, a file relative to this one, or the text of a world file")]
@@ -585,7 +585,7 @@ class Defaults(_Table):
 
 
 class Case(Defaults):
-    """One test case."""
+    """One test case of a file, with its id, title and remarks."""
 
     id: Annotated[str, Field(strict=True, pattern=ID_PATTERN, description="unique in the suite")]
     title: Text = ""
@@ -594,7 +594,7 @@ class Case(Defaults):
 
 
 class SuiteTable(_Table):
-    """The head of a suite."""
+    """The head of a suite: id, title, included files, defaults."""
 
     id: Annotated[str, Field(strict=True, pattern=ID_PATTERN)]
     title: Text = ""
@@ -654,7 +654,7 @@ class FlightCase(Order):
     scenario: str = ""  # text of a scenario that is flown as a whole; the vehicle is then its first
 
     def digest(self, shared: dict[object, Any] | None = None) -> str:
-        """Of a scenario: of all its vehicles, and of what the case asks of them."""
+        """Hash of the order; of a scenario also of all its vehicles and the case's requirements."""
         if not self.scenario:
             return super().digest(shared)
         required = [[r.name, r.formula, r.severity] for r in self.requirements]
@@ -662,7 +662,7 @@ class FlightCase(Order):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_toml(self) -> str:
-        """A case file that flies exactly this one."""
+        """Text of a case file that flies exactly this flight."""
         if self.scenario:
             whole = {
                 "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
@@ -673,8 +673,8 @@ class FlightCase(Order):
             return f"# {self.id}\n" + write_toml({"schema": SCHEMA, "case": [whole]}, TABLES)
         commands = ""
         if self.control == "commanded" and self.script:
-            told = Order(vehicle=self.vehicle, control=self.control, script=self.script, tunings=self.tunings)
-            commands = told.text()
+            bare = Order(vehicle=self.vehicle, control=self.control, script=self.script, tunings=self.tunings)
+            commands = bare.text()
         elif (self.script and not is_plan(self.script)) or self.tunings:
             raise OrderError(f"flight {self.id}: a case file holds no record of a ground station and no live tunings")
         usual = asdict(Weather())
@@ -696,13 +696,13 @@ class FlightCase(Order):
         return f"# {self.id}\n" + write_toml({"schema": SCHEMA, "case": [case]}, TABLES)
 
     def record(self) -> dict[str, Any]:
-        """Plain data for the store."""
-        said = {**{key: getattr(self, key) for key in LABELS}, **super().record(), "tags": list(self.tags)}
-        return {**said, "scenario": self.scenario} if self.scenario else said
+        """The flight as plain data for the store."""
+        data = {**{key: getattr(self, key) for key in LABELS}, **super().record(), "tags": list(self.tags)}
+        return {**data, "scenario": self.scenario} if self.scenario else data
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> FlightCase:
-        """The inverse of `record`; raises `OrderError` if it is none."""
+        """The flight of plain data, the inverse of `record`; raises `OrderError` if they are invalid."""
         try:
             labels = {key: record[key] for key in LABELS}
             scenario = record.get("scenario", "")
@@ -718,29 +718,29 @@ LABELS = ("id", "case_id", "title", "expect", "values")  # of a flight, besides 
 
 @dataclass(frozen=True)
 class Imported:
-    """A case brought along from another tool, and what of it has no counterpart here."""
+    """A case imported from another tool, and a list of what has no counterpart here."""
 
     case: dict[str, Any]  # a table of a case file
     missing: tuple[str, ...] = ()
 
     def to_toml(self) -> str:
-        """As a case file."""
+        """Text of a case file with this case."""
         return case_file([self])
 
 
 def case_file(cases: Sequence[Imported], head: Mapping[str, Any] | None = None) -> str:
-    """A case file with imported cases; what has no counterpart is in each case's note."""
+    """Text of a case file with imported cases; what has no counterpart is in each case's note."""
     tables = []
     for imported in cases:
-        said = imported.case.get("note", "")
+        remark = imported.case.get("note", "")
         lost = [f"No counterpart: {'; '.join(imported.missing)}."] if imported.missing else []
-        note = {"note": " ".join(filter(None, [said, *lost]))} if said or lost else {}
+        note = {"note": " ".join(filter(None, [remark, *lost]))} if remark or lost else {}
         tables.append({key: value for key, value in (imported.case | note).items() if value not in ("", [], {})})
     return write_toml({"schema": SCHEMA, **(head or {}), "case": tables}, TABLES)
 
 
 def _require_table(requirement: Requirement) -> dict[str, Any]:
-    """In the words of the case; a formula of the library is not written out."""
+    """Table of a requirement as in a case file; a formula of the library is not written out."""
     if requirement.use:
         table: dict[str, Any] = {"use": requirement.use, "params": requirement.params, "name": requirement.name}
     else:

@@ -1,4 +1,4 @@
-"""What a case names must exist: vehicles, missions, faults, parameters, signals. Nothing is compiled for that."""
+"""Checks that everything a case names exists: vehicles, missions, faults, parameters, signals; without compiling."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 
 
 class Outline:
-    """Names and units of a vehicle's parameters and signals: what checks need of a model, without compiling it."""
+    """Names and units of a vehicle's parameters and signals, as checks need them, without compiling the model."""
 
     def __init__(self, diagram: Diagram, step_s: float | None = None) -> None:
         self.name, self.diagram = diagram.name, diagram
-        self.step_s = step_s  # in which it is flown; None if its control system decides
+        self.step_s = step_s  # step of the flight; None if its control system decides
         self.log, self.p = Column("signal"), Column("parameter")
         for path, block in diagram.blocks.items():
             for name, signal in block.outputs.items():
@@ -83,21 +83,21 @@ class Outline:
                 self.p.append(f"{path}.{name}", param)
 
     def params(self) -> dict[str, Signal]:
-        """All parameters by path."""
+        """All parameters of the vehicle by path."""
         return dict(self.p.signals)
 
     def signals(self) -> dict[str, Signal]:
-        """All signals by path."""
+        """All signals of the vehicle by path."""
         return dict(self.log.signals)
 
     @functools.cached_property
     def names(self) -> Names:
-        """What conditions may name."""
+        """The names that conditions may use."""
         return names_of(self)
 
 
 def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple[str, ...] = ()) -> Outline:
-    """The outline of a vehicle; kept until its file changes."""
+    """The outline of a vehicle; cached until its file changes."""
     return _outline(str(vehicle), control, in_world, sights, file_stamp(vehicle_path(vehicle)))
 
 
@@ -115,36 +115,36 @@ def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...]
 
 
 def problems_of(case: Planned) -> list[Problem]:
-    """All problems of a case that keeps to the grammar."""
-    found = _spread_problems(case) or _reference_problems(case)
-    if found:
-        return found
+    """All problems of a case whose grammar is correct."""
+    problems = _spread_problems(case) or _reference_problems(case)
+    if problems:
+        return problems
     plain = Planned(_dereferenced(case), case.source, case.number, case.defaults)
-    found = _plan_problems(case) or _grammar_again(plain)
-    if found:
-        return found
+    problems = _plan_problems(case) or _grammar_again(plain)
+    if problems:
+        return problems
     if "scenario" in plain.data:
         return _scenario_problems(case, plain)
-    names, found = _vehicles(plain)
-    found += _option_problems(plain)
-    found += _world_problems(plain)
-    found += _sight_problems(plain)
+    names, problems = _vehicles(plain)
+    problems += _option_problems(plain)
+    problems += _world_problems(plain)
+    problems += _sight_problems(plain)
     in_world = bool(plain.data.get("world"))
-    seen = dict.fromkeys(str(table["name"]) for table in plain.data.get("sight", []))  # one that is there twice, once
+    seen = dict.fromkeys(str(table["name"]) for table in plain.data.get("sight", []))  # duplicates only once
     sights = tuple(seen) if in_world else ()
     outlines = [outline(vehicle, control, in_world=in_world, sights=sights) for vehicle, control in names]
-    found += _log_problems(plain, outlines)
-    found += _mission_problems(plain, outlines)
-    found += _command_problems(plain)
-    found += _setting_problems(plain, outlines)
-    found += _faults_file_problems(plain) or _fault_problems(plain, outlines)
-    found += _requirement_problems(plain, outlines)
-    found += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
-    return found
+    problems += _log_problems(plain, outlines)
+    problems += _mission_problems(plain, outlines)
+    problems += _command_problems(plain)
+    problems += _setting_problems(plain, outlines)
+    problems += _faults_file_problems(plain) or _fault_problems(plain, outlines)
+    problems += _requirement_problems(plain, outlines)
+    problems += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
+    return problems
 
 
 def _world_problems(case: Planned) -> list[Problem]:
-    """A world that is not there, or whose file is wrong."""
+    """Problems of a world that does not exist, or whose file is wrong."""
     name = case.data.get("world")
     if not name:
         return []
@@ -157,9 +157,9 @@ def _world_problems(case: Planned) -> list[Problem]:
 
 
 def _scenario_problems(case: Planned, plain: Planned) -> list[Problem]:
-    """A scenario that is not there or wrong, keys that belong into its file, requirements that cannot be read."""
+    """Problems of a scenario: missing or wrong, keys that belong into its file, invalid requirements."""
     inside = ("vehicle", "control", "mission", "commands", "world", "sight", "fault", "set", "options", "place")
-    found = [
+    problems = [
         plain.problem((key,), "the scenario's file says that", "leave it out here")
         for key in inside
         if plain.data.get(key)
@@ -169,7 +169,7 @@ def _scenario_problems(case: Planned, plain: Planned) -> list[Problem]:
         scenario = scenario_in(flight.scenario, case.id)
     except IronbirdError as error:
         words = " ".join(str(error).split())
-        return [*found, plain.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+        return [*problems, plain.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
     names = [member.name for member in scenario.members]
     for number, table in enumerate(plain.data.get("require", [])):
         try:
@@ -177,13 +177,13 @@ def _scenario_problems(case: Planned, plain: Planned) -> list[Problem]:
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             at = "use" if "use" in table else "formula"
-            found.append(plain.problem(("require", number, at), message, cure or "correct the formula"))
-    return found
+            problems.append(plain.problem(("require", number, at), message, cure or "correct the formula"))
+    return problems
 
 
 def _sight_problems(case: Planned) -> list[Problem]:
-    """Sensors without a world, two of one name, or with a key or value that their kind does not have."""
-    tables, found = case.data.get("sight", []), []
+    """Problems of world sensors: without a world, duplicate names, unknown keys or values."""
+    tables, problems = case.data.get("sight", []), []
     if tables and not case.data.get("world"):
         return [case.problem(("sight",), "there is no world to see", 'add world = "field"')]
     for number, table in enumerate(tables):
@@ -192,18 +192,18 @@ def _sight_problems(case: Planned) -> list[Problem]:
                 sensor_of(form)
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
-            found.append(case.problem(("sight", number), message, cure or f"one of {', '.join(SENSORS)}"))
+            problems.append(case.problem(("sight", number), message, cure or f"one of {', '.join(SENSORS)}"))
         if any(other["name"] == table["name"] for other in tables[:number]):
-            found.append(case.problem(("sight", number, "name"), f"'{table['name']}' is there twice", "rename one"))
-    return found
+            problems.append(case.problem(("sight", number, "name"), f"'{table['name']}' is there twice", "rename one"))
+    return problems
 
 
 def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:
-    """A model whose validation is below what the case demands is not judged with."""
+    """Problems of modules whose validation level is below what the case demands."""
     wanted = case.data.get("validation")
     if wanted is None:
         return []
-    found = []
+    problems = []
     for vehicle in vehicles:
         for module in wanted.get("modules", ["vehicle"]):
             has = level_of(vehicle, module)
@@ -213,22 +213,22 @@ def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem
                 )
                 command = f"ironbird model credibility LOG --drive --vehicle {vehicle} --evidence {module}"
                 cure = f"compare it first: {command}"
-                found.append(case.problem(("validation",), message, cure))
-    return found
+                problems.append(case.problem(("validation",), message, cure))
+    return problems
 
 
 def condition_problems(source: Source) -> list[Problem]:
-    """What is wrong in the conditions of a file that does not keep to the grammar: as far as they can be read."""
+    """Problems of the conditions in a file whose grammar is wrong, as far as they can be read."""
     suite = source.data.get("suite")
     defaults = suite.get("defaults", {}) if isinstance(suite, Mapping) else {}
     places: list[tuple[KeyPath, Any]] = [(("suite", "defaults"), defaults)]
     cases = source.data.get("case")
     places += [(("case", number), case) for number, case in enumerate(cases)] if isinstance(cases, list) else []
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for path, table in places:
         if isinstance(table, Mapping):
-            found += _conditions_in(source, path, table, defaults if isinstance(defaults, Mapping) else {})
-    return found
+            problems += _conditions_in(source, path, table, defaults if isinstance(defaults, Mapping) else {})
+    return problems
 
 
 def _conditions_in(
@@ -266,20 +266,20 @@ def _conditions_in(
 
 
 def _spread_problems(case: Planned) -> list[Problem]:
-    """Tables that vary where the grammar of cases does not look: inside a mission, a sensor, the options."""
-    found: list[Problem] = []
+    """Problems of varied values that the grammar of cases does not check: in missions, sensors, options."""
+    problems: list[Problem] = []
     for path, value in case.quantities():
         if is_spread(value):
             try:
                 Spread.model_validate(value)
             except ValidationError as error:
                 words = case_words(Spread, value, error)
-                found += [case.problem((*path, *place), message, cure) for place, message, cure in words]
-    return found
+                problems += [case.problem((*path, *place), message, cure) for place, message, cure in words]
+    return problems
 
 
 def _reference_problems(case: Planned) -> list[Problem]:
-    found = []
+    problems = []
     shared = case.data.get("vary", {})
     used = set(case.placeholders)
     if (name := case.data.get("scenario")) and "\n" not in name:
@@ -290,30 +290,30 @@ def _reference_problems(case: Planned) -> list[Problem]:
             return [case.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
     for name in sorted(used - set(shared)):
         unknown = UnknownNameError("shared parameter", name, shared)
-        found.append(_unknown(case, ("scenario",), unknown, f"add {name} = … to [case.vary]"))
+        problems.append(_unknown(case, ("scenario",), unknown, f"add {name} = … to [case.vary]"))
     for path, value in case.quantities():
         if isinstance(value, str) and value.startswith("$"):
             used.add(value[1:])
             if value[1:] not in shared:
                 unknown = UnknownNameError("shared parameter", value[1:], shared)
-                found.append(_unknown(case, path, unknown, f"add {value[1:]} = … to [case.vary]"))
+                problems.append(_unknown(case, path, unknown, f"add {value[1:]} = … to [case.vary]"))
     for name, value in shared.items():
         if isinstance(value, str) and value.startswith("$"):
-            found.append(
+            problems.append(
                 case.problem(("vary", name), "a shared parameter cannot name another", "write its values here")
             )
         elif name not in used:
             cure = f'write "${name}" where it is meant, or leave it out'
-            found.append(case.problem(("vary", name), f"nothing uses the shared parameter '{name}'", cure))
+            problems.append(case.problem(("vary", name), f"nothing uses the shared parameter '{name}'", cure))
     for path, value in case.quantities():
         if is_spread(value) and variable_name(path) in shared:
             cure = "give the shared parameter another name"
-            found.append(case.problem(path, f"'{variable_name(path)}' is also the name of a shared parameter", cure))
-    return found
+            problems.append(case.problem(path, f"'{variable_name(path)}' is also the name of a shared parameter", cure))
+    return problems
 
 
 def _dereferenced(case: Planned) -> dict[str, Any]:
-    """The case with the shared parameters' values in the places that name them."""
+    """The case with the values of shared parameters in place of references."""
     shared = case.data.get("vary", {})
 
     def fill(value: Any) -> Any:
@@ -327,7 +327,7 @@ def _dereferenced(case: Planned) -> dict[str, Any]:
 
 
 def _grammar_again(case: Planned) -> list[Problem]:
-    """The grammar with shared parameters filled in: their values may be outside the bounds of a place."""
+    """Problems of the grammar with shared parameters filled in: their values may be out of bounds."""
     try:
         Case.model_validate(case.data)
     except ValidationError as error:
@@ -336,7 +336,7 @@ def _grammar_again(case: Planned) -> list[Problem]:
 
 
 def _plan_problems(case: Planned) -> list[Problem]:
-    plan, found = case.plan, []
+    plan, problems = case.plan, []
     seeds = len(case.seeds_at(1))
     if plan.kind in SAMPLED:
         if not case.variables and "seeds" in case.data:
@@ -348,10 +348,10 @@ def _plan_problems(case: Planned) -> list[Problem]:
         if count is None:
             cure = 'add steps = 5, or a [case.plan] with kind = "latin_hypercube" or "monte_carlo" and samples'
             message = f"{spread.kind} has no levels for a plan of kind {plan.kind}"
-            found.append(case.problem(_place_of(case, name), message, cure))
+            problems.append(case.problem(_place_of(case, name), message, cure))
         size *= count or 1
-    if found:
-        return found
+    if problems:
+        return problems
     if plan.kind == "grid" and size > LONGEST_GRID:
         cure = f'choose kind = "pairwise" or "latin_hypercube"; a grid has at most {LONGEST_GRID} points'
         return [case.problem(("plan", "kind"), f"the grid has {size} points", cure)]
@@ -370,7 +370,7 @@ def _too_many(case: Planned, flights: int) -> list[Problem]:
 
 
 def _place_of(case: Planned, name: str) -> KeyPath:
-    """Where a varied parameter is written."""
+    """Key path of a varied parameter."""
     if name in case.data.get("vary", {}):
         return ("vary", name)
     return next(path for path, value in case.quantities() if is_spread(value) and variable_name(path) == name)
@@ -380,7 +380,7 @@ def _place_of(case: Planned, name: str) -> KeyPath:
 
 
 def _options(value: Any) -> list[Any]:
-    """All values that a place may take; of a range or distribution its bounds."""
+    """All values that a place may take; the bounds of a range or distribution."""
     if not is_spread(value):
         return [value]
     spread = Spread.model_validate(value)
@@ -400,8 +400,8 @@ def _refused(case: Planned, path: KeyPath, error: IronbirdError, cure: str) -> P
 
 
 def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Vehicle and control in all combinations, as far as they exist."""
-    names, found = [], []
+    """Vehicle and control in all combinations that exist, and problems of the others."""
+    names, problems = [], []
     if "vehicle" not in case.data:
         return [], [case.problem((), "the case has no vehicle", 'add vehicle = "quad_f450"')]
     for vehicle in _options(case.data["vehicle"]):
@@ -409,10 +409,10 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             offered = vehicle_kind(load_spec(vehicle)).controls
         except IronbirdError as error:
             cure = f"one of {', '.join(vehicle_ids())}; or a TOML file"
-            found.append(_refused(case, ("vehicle",), error, cure))
+            problems.append(_refused(case, ("vehicle",), error, cure))
             continue
         for control in _options(case.data.get("control", offered[0])):
-            if control in OUTSIDE:  # whether it can be had is seen when it flies
+            if control in OUTSIDE:  # whether it is installed is known when it flies
                 if not _adds_parts(control) and not _has_link_faults(case):
                     names.append((vehicle, "external"))
                     continue
@@ -420,14 +420,14 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
                     outline(vehicle, control)
                     names.append((vehicle, control))
                 except IronbirdError as error:
-                    found.append(_refused(case, ("vehicle",), error, "choose another vehicle or control"))
+                    problems.append(_refused(case, ("vehicle",), error, "choose another vehicle or control"))
             elif control not in offered:
                 known = [*(name for name in offered if name != "external"), *OUTSIDE]
                 unknown = UnknownNameError("control system", control, known, f"vehicle '{vehicle}'")
-                found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(known)}"))
+                problems.append(_unknown(case, ("control",), unknown, f"one of {', '.join(known)}"))
             else:
                 names.append((vehicle, control))
-    return names, found
+    return names, problems
 
 
 def _adds_parts(control: str) -> bool:
@@ -438,13 +438,13 @@ def _adds_parts(control: str) -> bool:
 
 
 def _has_link_faults(case: Planned) -> bool:
-    """Whether one of its faults may be one of links, which control systems have."""
+    """Whether one of its faults may be a link fault, which only control systems with links have."""
     return any(str(id).startswith("route.") for table in case.data.get("fault", []) for id in _options(table["id"]))
 
 
 def _option_problems(case: Planned) -> list[Problem]:
-    """Options that one of the case's control systems does not take."""
-    found = []
+    """Problems of options that one of the case's control systems does not have."""
+    problems = []
     for control in _options(case.data.get("control", "")):
         given = case.data.get("options", {})
         for key, value in given.items():
@@ -455,16 +455,18 @@ def _option_problems(case: Planned) -> list[Problem]:
                     read_options(kind, {**deciding, key: value})
                 except IronbirdError as error:
                     message, _, cure = " ".join(str(error).split()).partition("; ")
-                    found.append(case.problem(("options", key), message, cure or "see 'ironbird system list'"))
+                    problems.append(case.problem(("options", key), message, cure or "see 'ironbird system list'"))
             elif not control or not is_outside(control):
                 who = f"control '{control}'" if control else "the vehicle's own control"
                 message = f"{who} takes no options"
-                found.append(case.problem(("options", key), message, "leave it out, or name a control system outside"))
-    return found
+                problems.append(
+                    case.problem(("options", key), message, "leave it out, or name a control system outside")
+                )
+    return problems
 
 
 def _command_problems(case: Planned) -> list[Problem]:
-    """Recorded commands that cannot be read, or that no control system would receive."""
+    """Problems of recorded commands: unreadable, or no control system would receive them."""
     text = case.data.get("commands")
     if text is None:
         return []
@@ -478,7 +480,7 @@ def _command_problems(case: Planned) -> list[Problem]:
 
 
 def _log_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
-    """Rows of the log that fall between the steps of a vehicle."""
+    """Problems of a log period that is no multiple of a vehicle's step."""
     chosen, log_s = case.data.get("integration"), float(case.data.get("log_s", LOG_S))
     try:
         steps = Integration.parse(chosen) if chosen else None
@@ -505,8 +507,8 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
             try:
                 missions.append(Mission.model_validate({"schema": 1, **form}))
             except ValidationError as error:
-                found = case_words(Mission, form, error)
-                return [case.problem((*path, *place), message, cure) for place, message, cure in found]
+                problems = case_words(Mission, form, error)
+                return [case.problem((*path, *place), message, cure) for place, message, cure in problems]
     else:
         for name in _options(text) if text is not None else []:
             try:
@@ -537,14 +539,14 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
 
 
 def _nominal(value: Any) -> Any:
-    """One of the values of everything that varies."""
+    """A value with everything that varies at its first value."""
     return _at(value, 0)
 
 
 def _forms(table: Mapping[str, Any]) -> Iterator[Any]:
     """A table with everything that varies at its first values, at its second, and so on.
 
-    Every value of a list stands in one of them, beside some values of the others; of ranges the ends do.
+    Every value of a list is in one of them, with some values of the others; of ranges the ends are.
     """
     varied = [value for _, value in leaves(table, ()) if is_spread(value)]
     for number in range(max((len(_options(value)) for value in varied), default=1)):
@@ -552,7 +554,7 @@ def _forms(table: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _at(value: Any, number: int) -> Any:
-    """The values of this number, or the last of a shorter list."""
+    """A value with everything that varies at its value of this number, or the last of a shorter list."""
     if is_spread(value):
         options = _options(value)
         return options[min(number, len(options) - 1)]
@@ -562,14 +564,14 @@ def _at(value: Any, number: int) -> Any:
 
 
 def _setting_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
-    found = []
+    problems = []
     for name, text in case.data.get("set", {}).items():
         for known in outlines:
             message = _setting_problem(name, text, known)
             if message is not None:
-                found.append(case.problem(("set", name), *message))
+                problems.append(case.problem(("set", name), *message))
                 break
-    return found
+    return problems
 
 
 def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | None:
@@ -600,22 +602,22 @@ def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | 
 
 
 def _faults_file_problems(case: Planned) -> list[Problem]:
-    """Files of faults that cannot be read; the first problem of each."""
-    found = []
+    """Problems of files of faults that cannot be read; the first problem of each."""
+    problems = []
     for number, file in enumerate(case.data.get("faults_files", [])):
         try:
             read_faults_file(Path(file))
         except FaultError as error:
             why = " ".join(str(error).partition("\n")[0].split())
-            found.append(case.problem(("faults_files", number), why, "correct that file, or name another"))
-    return found
+            problems.append(case.problem(("faults_files", number), why, "correct that file, or name another"))
+    return problems
 
 
 def _fault_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
-    found = []
+    problems = []
     for number, table in enumerate(case.data.get("fault", [])):
-        found += list(_one_fault(case, ("fault", number), table, outlines))
-    return found
+        problems += list(_one_fault(case, ("fault", number), table, outlines))
+    return problems
 
 
 def _one_fault(
@@ -650,7 +652,7 @@ def _one_fault(
 
 
 def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Outline) -> Problem | None:
-    """The first problem of a fault on a vehicle."""
+    """The first problem of a fault on a vehicle, or None."""
     try:
         order = read_fault(table)
     except FaultError as error:
@@ -684,8 +686,8 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
                 warnings.simplefilter("ignore", UnitsWarning)  # reported below, with its place
                 compile_trigger(order.when, known.names)
             if advice := unit_advice(order.when, known.names):
-                said = case.problem((*path, "when"), f"'{order.when}' is read in SI units", f"write '{advice}'")
-                warnings.warn(str(said), UnitsWarning, stacklevel=2)
+                warning = case.problem((*path, "when"), f"'{order.when}' is read in SI units", f"write '{advice}'")
+                warnings.warn(str(warning), UnitsWarning, stacklevel=2)
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             return case.problem(
@@ -695,14 +697,14 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
 
 
 def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
-    found = []
+    problems = []
     names: set[str] = set()
     for number, table in enumerate(case.data.get("require", [])):
         path: KeyPath = ("require", number)
         severity = table.get("severity", SEVERITY)
         if severity not in SEVERITIES:
             unknown = UnknownNameError("severity", severity, SEVERITIES)
-            found.append(_unknown(case, (*path, "severity"), unknown, f"one of {', '.join(SEVERITIES)}"))
+            problems.append(_unknown(case, (*path, "severity"), unknown, f"one of {', '.join(SEVERITIES)}"))
         try:
             known = requirement(_nominal(table))
             for vehicle in outlines:
@@ -711,12 +713,12 @@ def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Pr
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             at = "params" if isinstance(error, UnknownNameError) and error.kind == "parameter" else "use"
             at = at if "use" in table else "formula"
-            found.append(case.problem((*path, at), message, cure or _cure_of_requirement(table)))
+            problems.append(case.problem((*path, at), message, cure or _cure_of_requirement(table)))
             continue
         if known.name in names:
-            found.append(case.problem(path, f"the name '{known.name}' is taken", 'add name = "…" with another name'))
+            problems.append(case.problem(path, f"the name '{known.name}' is taken", 'add name = "…" with another name'))
         names.add(known.name)
-    return found
+    return problems
 
 
 def _cure_of_requirement(table: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""One case under several control systems: the reference autopilot, PX4, ArduPilot, any other.
+"""One case with several control systems: the reference autopilot, PX4, ArduPilot, any other.
 
-Autopilots are ready after different times, so times are compared from the moment on at which each set off; faults of
-such a case should wait for something that all reach (`when = "altitude > 8 m"`), not for a second of the clock.
+Autopilots are ready after different times, so times are compared from the moment at which each one took off (or left);
+faults of such a case should wait for a condition that all reach (`when = "altitude > 8 m"`), not for a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SET_OFF_M = 1.0  # from where it stood
 
 @dataclass(frozen=True)
 class Compared:
-    """What one control system made of the case."""
+    """The result of one control system: its flight, or the error."""
 
     name: str
     flight: Flight | None
@@ -36,7 +36,7 @@ class Compared:
 
     @property
     def off_s(self) -> float:
-        """When it set off, into the air or over the ground; zero if it never did."""
+        """Time in s at which it took off or left its place; zero if it never did."""
         if self.flight is None:
             return 0.0
         place = self.flight.log[at.BODY.position]
@@ -44,14 +44,14 @@ class Compared:
         return float(self.flight.log.time()[gone[0]]) if gone.size else 0.0
 
     def sentence(self) -> str:
-        """For people."""
+        """The result as one line of text."""
         if self.flight is None:
             return f"error: {self.error}"
         acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
         first = next(iter(self.flight.reactions()), None)
-        said = f"; first reaction {first.event.text} after {first.after_s:.2f} s" if first else ""
+        reaction = f"; first reaction {first.event.text} after {first.after_s:.2f} s" if first else ""
         off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
-        return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{said}"
+        return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{reaction}"
 
 
 def first_flight(text: str) -> FlightCase:
@@ -71,9 +71,9 @@ def compare(
     out: Path,
     progress: Callable[[str], None] | None = None,
 ) -> list[Compared]:
-    """Fly it under each control system with its options, which are named by hand; one that cannot be had is reported.
+    """Fly a case with each control system and its options; one that is not installed is reported.
 
-    What the options of the case itself name is not trusted.
+    The options are trusted, as the user named them; programs that the options of the case itself name are not.
     """
     flown = []
     for name, options in systems.items():
@@ -84,8 +84,8 @@ def compare(
             order = replace(case, control=name, options={**own, **options})
             if is_outside(name):  # settings of the reference navigator mean nothing to it
                 ours = f"{at.NAVIGATOR.path}."
-                kept = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
-                order = replace(order, settings=kept)
+                settings = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
+                order = replace(order, settings=settings)
             flight = fly(order, folder=out / name, trust=Trust.by_hand(options))
             if flight.log.interrupted:
                 raise KeyboardInterrupt

@@ -1,5 +1,6 @@
-"""What a campaign has tried: combinations of parameters, faults in each phase of flight, transitions between modes,
-requirements and failure modes of tables that a project brings along.
+"""Coverage of a campaign: parameter combinations, faults by flight phase, mode transitions, project tables.
+
+Project tables are requirements and failure modes that a project provides as CSV.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BINS = 4  # into which a continuous parameter is divided
 
 
 def mode_name(number: float) -> str:
-    """A mode's word; a number that has none stays a number."""
+    """The name of a mode; an unknown number stays a number."""
     return MODES[int(number)] if 0 <= int(number) < len(MODES) else str(int(number))
 
 
@@ -36,7 +37,7 @@ class Combinations:
 
     @property
     def share(self) -> float:
-        """Covered by total."""
+        """Share of the combinations that were flown, 0 to 1."""
         return self.covered / self.total if self.total else 1.0
 
 
@@ -54,8 +55,8 @@ def combinations(results: Sequence[FlightResult], strength: int) -> Combinations
             levels[name] = {v: i for i, v in enumerate(values)}
     covered = total = 0
     for group in itertools.combinations(names, strength):
-        seen = {tuple(levels[n][r.values[n]] for n in group) for r in results if all(n in r.values for n in group)}
-        covered += len(seen)
+        flown = {tuple(levels[n][r.values[n]] for n in group) for r in results if all(n in r.values for n in group)}
+        covered += len(flown)
         size = 1
         for name in group:
             size *= max(levels[name].values()) + 1
@@ -65,7 +66,7 @@ def combinations(results: Sequence[FlightResult], strength: int) -> Combinations
 
 @dataclass
 class Coverage:
-    """Tables of what was tried, with results."""
+    """Tables of what was flown, with results."""
 
     phases: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # fault -> mode -> flights
     transitions: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -81,14 +82,14 @@ class Coverage:
 
 def coverage(pairs: Iterable[tuple[FlightCase, FlightResult]]) -> Coverage:
     """Faults by phase, and transitions between modes, over all flights."""
-    found = Coverage()
+    tables = Coverage()
     for case, result in pairs:
         for injection, mode in zip(case.faults, result.fault_modes, strict=False):
-            found.phases[injection.fault.id][mode_name(mode) if mode >= 0 else "not reached"] += 1
-            found.verdicts[injection.fault.id][result.verdict] += 1
+            tables.phases[injection.fault.id][mode_name(mode) if mode >= 0 else "not reached"] += 1
+            tables.verdicts[injection.fault.id][result.verdict] += 1
         names = [mode_name(mode) for _, mode in result.modes]
-        found.transitions.update(itertools.pairwise(names))
-    return found
+        tables.transitions.update(itertools.pairwise(names))
+    return tables
 
 
 # ---------------------------------------------------------------------- tables that a project brings along
@@ -105,7 +106,7 @@ class TraceRow:
 
     @property
     def status(self) -> str:
-        """`open` without a judged case; else the worst verdict; `vacuous` if no flight put it to the test."""
+        """`open` without a judged case; else the worst verdict; `vacuous` if no flight tested the requirement."""
         for verdict in (ERROR, FAIL, VOID, PASS, VACUOUS):
             if self.verdicts.get(verdict):
                 return verdict
@@ -113,7 +114,7 @@ class TraceRow:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """A CSV file with a header line; `id` and `tags` are needed, `tags` are separated by blanks."""
+    """Rows of a CSV file with a header line; `id` and `tags` are required, `tags` are separated by blanks."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as handle:
             reader = csv.DictReader(handle)
@@ -129,7 +130,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
 def trace_table(
     table: Sequence[Mapping[str, str]], cases: Iterable[FlightCase], results: Iterable[FlightResult]
 ) -> list[TraceRow]:
-    """Rows of a requirement or FMEA table, with the cases that carry one of their tags, or have it as a name."""
+    """Rows of a requirement or FMEA table, with the cases that have one of their tags, or its name."""
     flown: dict[str, list[FlightResult]] = defaultdict(list)
     for result in results:
         flown[result.case_id].append(result)
@@ -151,5 +152,5 @@ def trace_table(
 
 def _verdict(result: FlightResult, tags: set[str]) -> str:
     """A flight's verdict on the requirements that a row names, or on all of its own."""
-    asked = [j for j in result.judgements if j.name in tags] or result.judgements
-    return VACUOUS if result.verdict == PASS and asked and all(j.untested for j in asked) else result.verdict
+    judgements = [j for j in result.judgements if j.name in tags] or result.judgements
+    return VACUOUS if result.verdict == PASS and judgements and all(j.untested for j in judgements) else result.verdict

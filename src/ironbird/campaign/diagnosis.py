@@ -1,9 +1,9 @@
-"""A simple expert diagnosis: residuals that a healthy vehicle keeps small, and thresholds from healthy flights.
+"""A simple expert diagnosis: residuals that are small on a healthy vehicle, and thresholds from healthy flights.
 
-It is the baseline of data sets, not the best that can be done: redundant sensors are compared with each other (analytic
+It is the baseline of data sets, not the best possible method: redundant sensors are compared with each other (analytic
 redundancy, [Isermann2006] ch. 6), rotor speeds with their commands, the battery's voltage with its current. A threshold
 is `MARGIN` times the greatest residual in healthy rows of the training flights; the family whose residual exceeds its
-own by most is the diagnosis.
+threshold by most is the diagnosis.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def family_of(fault_id: str) -> str:
 
 def _parts(columns: Columns, pattern: str) -> dict[str, list[np.ndarray]]:
     """Vectors of equal parts by their number: `imu/1/accel_fault.value[0]`, ..."""
-    found: dict[str, list[np.ndarray]] = {}
+    parts: dict[str, list[np.ndarray]] = {}
     for name, values in columns.items():
         match = re.fullmatch(pattern, name)
         if match:
-            found.setdefault(match[1], []).append(values)
-    return found
+            parts.setdefault(match[1], []).append(values)
+    return parts
 
 
 def _spread(columns: Columns, pattern: str) -> np.ndarray | None:
-    """How far the part that is farthest off lies from the median of all, or two from each other."""
+    """Greatest distance of a part from the median of all, or of two parts from each other; None with one part."""
     parts = [np.stack(vector, axis=1) for vector in _parts(columns, pattern).values()]
     if len(parts) < 2:
         return None
@@ -56,7 +56,7 @@ class Diagnosis:
 
     @staticmethod
     def learn(flights: Sequence[tuple[Columns, np.ndarray]]) -> Diagnosis:
-        """From flights and which of their rows are healthy."""
+        """Learn from flights and flags of their healthy rows."""
         rotor = _fit([_rotor_rows(c, healthy) for c, healthy in flights], 3)
         battery = _fit([_battery_rows(c, healthy) for c, healthy in flights], 3)
         bare = Diagnosis(rotor, battery, {})
@@ -70,7 +70,7 @@ class Diagnosis:
 
     def residuals(self, columns: Columns) -> dict[str, np.ndarray]:
         """Residuals over time by name (`imu.accel`); the family is in front of the dot."""
-        found: dict[str, np.ndarray | None] = {
+        residuals: dict[str, np.ndarray | None] = {
             "imu.accel": _spread(columns, r"imu/(\d+)/accel_fault\.value\[\d\]"),
             "imu.gyro": _spread(columns, r"imu/(\d+)/gyro_fault\.value\[\d\]"),
             "mag.field": _spread(columns, r"mag/(\d+)/fault\.value\[\d\]"),
@@ -80,7 +80,7 @@ class Diagnosis:
         height, position = columns.get("baro/1/altitude.value"), columns.get("gnss/1/position_fault.value[2]")
         if height is not None and position is not None:
             change = (height - height[0]) + (position - position[0])
-            found["baro.height"] = np.abs(change)
+            residuals["baro.height"] = np.abs(change)
         speeds = {n: v[0] for n, v in _parts(columns, r"monitor/rotor/(\d+)\.speed").items()}
         voltage = columns.get("monitor/battery.voltage")
         worst = np.zeros(len(next(iter(columns.values()))))
@@ -90,15 +90,15 @@ class Diagnosis:
                 rows = np.stack([np.ones_like(command), _smooth(command), voltage], axis=1)
                 worst = np.maximum(worst, np.where(command > 0.05, np.abs(_smooth(speed) - rows @ self.rotor), 0.0))
         if speeds:
-            found["rotor.speed"] = worst
+            residuals["rotor.speed"] = worst
         current, charge = columns.get("monitor/battery.current"), columns.get("monitor/battery.charge")
         if voltage is not None and current is not None and charge is not None:
             rows = np.stack([np.ones_like(current), current, charge], axis=1)
-            found["battery.voltage"] = np.abs(_smooth(voltage - rows @ self.battery))
-        return {name: np.nan_to_num(values, nan=np.inf) for name, values in found.items() if values is not None}
+            residuals["battery.voltage"] = np.abs(_smooth(voltage - rows @ self.battery))
+        return {name: np.nan_to_num(values, nan=np.inf) for name, values in residuals.items() if values is not None}
 
     def diagnose(self, columns: Columns) -> tuple[str, float]:
-        """The family that looks broken, and by how much its residual exceeds the threshold (below 1: healthy)."""
+        """The most suspicious family, and its residual over the threshold (below 1: healthy)."""
         ratios: dict[str, float] = {}
         for name, residual in self.residuals(columns).items():
             family = name.partition(".")[0]
@@ -110,7 +110,7 @@ class Diagnosis:
 
 
 def _smooth(values: np.ndarray, width: int = 5) -> np.ndarray:
-    """A moving mean: motors follow their commands within some hundredths of a second."""
+    """Moving mean over `width` rows: motors follow their commands within some hundredths of a second."""
     if len(values) < width:
         return values
     padded = np.concatenate([np.full(width - 1, values[0]), values])
@@ -118,13 +118,13 @@ def _smooth(values: np.ndarray, width: int = 5) -> np.ndarray:
 
 
 def _rotor_rows(columns: Columns, healthy: np.ndarray) -> np.ndarray:
-    voltage, found = columns.get("monitor/battery.voltage"), []
+    voltage, tables = columns.get("monitor/battery.voltage"), []
     for number, (speed, *_) in _parts(columns, r"monitor/rotor/(\d+)\.speed").items():
         command = columns.get(f"control.throttle_{number}")
         if command is not None and voltage is not None:
             rows = np.stack([np.ones_like(command), _smooth(command), voltage, _smooth(speed)], axis=1)
-            found.append(rows[healthy & (command > 0.05)])
-    return np.concatenate(found) if found else np.empty((0, 4))
+            tables.append(rows[healthy & (command > 0.05)])
+    return np.concatenate(tables) if tables else np.empty((0, 4))
 
 
 def _battery_rows(columns: Columns, healthy: np.ndarray) -> np.ndarray:

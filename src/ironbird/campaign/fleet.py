@@ -1,8 +1,8 @@
-"""The whole fleet: every vehicle flies its own mission in weather, many seeds side by side, and is judged.
+"""Flights of the whole catalogue: every vehicle flies its own mission in weather, with many seeds, and is judged.
 
 Each vehicle has its usual control, 5 m/s of wind from the west with light turbulence, and where it meets water a
-current of 0.3 m/s. The figures are the share of flights that complete, and how far the vehicles are from where their
-navigator wants them.
+current of 0.3 m/s. The figures are the share of flights that complete, and the distance between the vehicles and the
+set-points of their navigators.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FleetRow:
 
     @property
     def times_real_time(self) -> float:
-        """All flights together, against the wall clock."""
+        """Simulated time of all flights together over wall time."""
         return self.simulated_s / max(self.wall_s, 1e-9)
 
     @property
@@ -68,11 +68,11 @@ class FleetRow:
         return self.completed == self.seeds
 
     def outcome(self) -> str:
-        """For people."""
+        """Numbers of completed and lost flights, as text."""
         return f"{self.completed} of {self.seeds} completed" + (f", {self.lost} lost" if self.lost else "")
 
     def sentence(self) -> str:
-        """Everything on one line."""
+        """All figures of the vehicle on one line."""
         error = f"tracking error {self.rms_m:.2f} m rms, {self.worst_m:.2f} m at most"
         return f"{self.outcome()}, {error}, {self.times_real_time:.0f} times real time"
 
@@ -84,7 +84,7 @@ def order_of(vehicle: str) -> Order:
 
 
 def fly_vehicle(vehicle: str, seeds: int = SEEDS) -> FleetRow:
-    """Fly one vehicle's own mission with as many seeds, side by side."""
+    """Fly one vehicle's own mission with `seeds` seeds in one batch."""
     order = order_of(vehicle)
     model = fit(order).model
     model.library(1 if seeds == 1 else LANES)  # compiling is not part of the time
@@ -138,7 +138,7 @@ def as_data(row: FleetRow) -> dict[str, Any]:
 
 
 def page(rows: Sequence[FleetRow]) -> str:
-    """The table as a page of the documentation."""
+    """The table as a Markdown page of the documentation."""
     seeds = max((row.seeds for row in rows), default=0)
     lines = [
         "# The fleet",

@@ -1,4 +1,4 @@
-"""The vehicle files of a campaign as they were when it was made: files may change, evidence must not."""
+"""The vehicle files of a campaign as they were when it was created: files may change, evidence must not."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ironbird.files.toml_text import write_toml
 from ironbird.flight.order import vehicle_digest
 from ironbird.vehicles.load import read_tables, vehicle_path
 
-VEHICLE = "vehicle:"  # begins the name of a kept vehicle among a campaign's files; the rest is its name in the orders
+VEHICLE = "vehicle:"  # prefix of a stored vehicle among a campaign's files, followed by its name in the orders
 _PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def vehicle_texts(cases: Iterable[FlightCase]) -> dict[str, str]:
-    """Each vehicle of some flights as one file without a base, by its name in the orders."""
+    """Text of each vehicle of some flights as one file without a base, by its name in the orders."""
     return {f"{VEHICLE}{name}": _text(name) for name in _names(cases)}
 
 
 def _names(cases: Iterable[FlightCase]) -> dict[str, None]:
-    """Of all vehicles; a scenario has several."""
+    """Names of all vehicles; a scenario has several."""
     return dict.fromkeys(order.vehicle for case in cases for order in orders_of(case))
 
 
@@ -33,9 +33,9 @@ def _text(name: str) -> str:
 
 
 def write_vehicles(source: Mapping[str, str], cases: Iterable[FlightCase], folder: Path) -> dict[str, Path]:
-    """Write the kept vehicles of a campaign; returns the file of each by its name in the orders.
+    """Write the stored vehicles of a campaign; returns the file of each by its name in the orders.
 
-    A campaign of an older version kept none: then the file of today must be the one that was flown.
+    A campaign of an older version stored none: then the present file must be the one that was flown.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, Path] = {}
@@ -51,7 +51,7 @@ def write_vehicles(source: Mapping[str, str], cases: Iterable[FlightCase], folde
 
 
 def same_definition(case: FlightCase, digest: str) -> None:
-    """Raise if a flight would not be the one that was ordered."""
+    """Raise if the definition of a flight no longer has this digest."""
     if case.digest() != digest:
         raise StoreError(
             f"flight {case.id} cannot be packed: its vehicle file was changed since, and the campaign was made by a "

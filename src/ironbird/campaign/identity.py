@@ -1,7 +1,8 @@
-"""What a campaign is made of: this version of Ironbird, its code, and the files of its vehicles.
+"""Identity of a campaign: the version of Ironbird, its code, and the files of its vehicles.
 
-A campaign whose flights were flown by two versions or from two definitions proves nothing. So a store keeps with each
-campaign what it was begun with, and whoever goes on with it compares.
+A campaign whose flights were flown by two versions or from two definitions proves nothing. So a store keeps the
+identity
+with which each campaign was begun, and it is compared when the campaign is continued.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict
-ARITHMETIC = ("casadi", "numpy")  # packages of others that make and judge the numbers
+ARITHMETIC = ("casadi", "numpy")  # third-party packages that compute and judge the numbers
 
 
 def ironbird_version() -> str:
@@ -32,7 +33,7 @@ def ironbird_version() -> str:
     return metadata.version("ironbird")
 
 
-CONTROL = "control "  # begins the keys of `files_of` that are control systems
+CONTROL = "control "  # prefix of the keys of control systems in `files_of`
 
 
 @functools.cache
@@ -49,65 +50,65 @@ def software() -> str:
 
 
 def vehicle_files(vehicle: str) -> dict[str, str]:
-    """The file of a vehicle and those that it is based on, each with a hash of what it says; comments do not count.
+    """The file of a vehicle and those that it is based on, each with a hash of its content; comments do not count.
 
-    With blocks of a user's own also their files.
+    Files of a user's own blocks are included.
     """
-    found = {}
+    hashes = {}
     for source in read_layers(vehicle_path(vehicle)).sources:
         name = f"catalogue/{source.path.name}" if source.path.parent == CATALOG else str(source.path)
         text = json.dumps(source.data, sort_keys=True, default=str)
-        found[name] = hashlib.sha256(text.encode()).hexdigest()
-    return found | code_of_blocks(_named_blocks(read_layers(vehicle_path(vehicle)).data))
+        hashes[name] = hashlib.sha256(text.encode()).hexdigest()
+    return hashes | code_of_blocks(_named_blocks(read_layers(vehicle_path(vehicle)).data))
 
 
 def _named_blocks(data: Mapping[str, Any]) -> list[str]:
-    """Blocks that a vehicle file names, whether it is valid or not: the estimator, what it replaces and adds."""
+    """Blocks that a vehicle file names, even if it is invalid: the estimator, replaced and added ones."""
     tables = [data.get(key) for key in ("replace", "add")]
     parts = [part for table in tables if isinstance(table, dict) for part in table.values()]
     sensors = data.get("sensors")
-    named = [sensors.get("estimator")] if isinstance(sensors, dict) else []
-    named += [part.get("block") for part in parts if isinstance(part, dict)]
-    return [name for name in named if isinstance(name, str)]
+    blocks = [sensors.get("estimator")] if isinstance(sensors, dict) else []
+    blocks += [part.get("block") for part in parts if isinstance(part, dict)]
+    return [name for name in blocks if isinstance(name, str)]
 
 
 def _code(files: Mapping[str, str]) -> dict[str, str]:
-    """Those of a vehicle's files that are code of its user's own blocks."""
+    """Those of a vehicle's files that contain code of user blocks."""
     return {name: digest for name, digest in files.items() if name.endswith(".py")}
 
 
 def control_files(order: Order) -> dict[str, str]:
-    """Files of the control system of an order, if it is one outside, with their hashes."""
+    """Files of an order's control system, if it is an external one, with their hashes."""
     try:
         return code_of(order.control, order.options)
-    except (IronbirdError, OSError):  # it is not there: the flight will say so
+    except (IronbirdError, OSError):  # it is missing: the flight will report it
         return {}
 
 
 def files_of(cases: Iterable[FlightCase]) -> dict[str, dict[str, str]]:
     """All files that the flights of a campaign depend on, by vehicle and by control system."""
-    found: dict[str, dict[str, str]] = {}
+    by_owner: dict[str, dict[str, str]] = {}
     for order in (order for case in cases for order in orders_of(case)):
-        if order.vehicle not in found:
-            found[order.vehicle] = vehicle_files(order.vehicle)
-        if is_outside(order.control) and _control(order) not in found:
-            found[_control(order)] = control_files(order)
-    return found
+        if order.vehicle not in by_owner:
+            by_owner[order.vehicle] = vehicle_files(order.vehicle)
+        if is_outside(order.control) and _control(order) not in by_owner:
+            by_owner[_control(order)] = control_files(order)
+    return by_owner
 
 
 def _control(order: Order) -> str:
-    """A key of `files_of` that no vehicle has."""
+    """Key of an order's control system in `files_of`; differs from all vehicles."""
     return f"{CONTROL}{order.control} {json.dumps(dict(order.options), sort_keys=True)}"
 
 
 def programs_of(files: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Programs, libraries and start-up files of control systems outside, of what `files_of` gave: name and hash."""
+    """Programs, libraries and start-up files of external control systems from `files_of`: name and hash."""
     outside = (table for key, table in files.items() if key.startswith(CONTROL))
     return {Path(name).name: digest for table in outside for name, digest in sorted(table.items())}
 
 
 def software_changed(version: str, code: str | None) -> str:
-    """What differs between the Ironbird of a campaign and this one."""
+    """Difference between the Ironbird of a campaign and this one, as text."""
     here = ironbird_version()
     if version != here:
         return f"begun with Ironbird {version}, this is Ironbird {here}"
@@ -119,7 +120,7 @@ def software_changed(version: str, code: str | None) -> str:
 
 
 def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mapping[str, str]]) -> str:
-    """What differs between the definition of a flight when it was stored and now, in words; empty if nothing."""
+    """Difference between the definition of a flight when it was stored and now, as text; empty if none."""
     try:
         orders = orders_of(case)
         if case.digest() == digest:

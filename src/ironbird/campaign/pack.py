@@ -1,4 +1,4 @@
-"""Evidence packs of others, or of long ago: checked file by file, and flown again from what they hold."""
+"""Evidence packs: checked file by file, and flown again from their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VEHICLES, WORLDS = "vehicles", "worlds"
 
 @dataclass(frozen=True)
 class Pack:
-    """An evidence pack whose files are those that its list of hashes names."""
+    """An evidence pack whose files match its list of hashes."""
 
     folder: Path
     signed: bool
@@ -62,7 +62,7 @@ class Repeated:
 
 @contextlib.contextmanager
 def open_pack(path: Path, signer: Path | None = None) -> Iterator[Pack]:
-    """A pack from its zip file or folder; raises if a file is missing, changed or added, or `signer` did not sign."""
+    """Open a pack (zip or folder); raises if a file is missing, changed or added, or `signer` did not sign."""
     with contextlib.ExitStack() as stack:
         folder = path
         if not path.is_dir():
@@ -72,7 +72,7 @@ def open_pack(path: Path, signer: Path | None = None) -> Iterator[Pack]:
         _check(folder, sums)
         if signer is not None:
             if not (folder / SIGNATURE).is_file():
-                raise StoreError(f"{path} is not signed")
+                raise StoreError(f"{path} is not signed: leave out the signer's key, or ask for a signed pack")
             signature.check(sums, _read(folder, SIGNATURE), signer)
         yield _content(path, folder, signer is not None)
 
@@ -88,8 +88,8 @@ def repeat(
 ) -> Repeated:
     """Fly the flights of a pack again, with its own vehicles, and compare verdicts, margins and hashes."""
     with open_pack(path, signer) as pack, contextlib.closing(Store(f"sqlite:///{out}/ironbird.db")) as store:
-        told = {result.id: result for result in pack.results}
-        judged = [case for case in pack.cases if case.id in told]
+        before = {result.id: result for result in pack.results}
+        judged = [case for case in pack.cases if case.id in before]
         inside = [case for case in judged if all(repeats(o.control, o.options, o.script) for o in orders_of(case))]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
         differing, known = [], store.names()
@@ -97,7 +97,7 @@ def repeat(
             number = next(i for i in itertools.count(1) if f"repeat-{i}" not in known)
             campaign = store.create(f"repeat-{number}", "repeated from an evidence pack", {}, chosen)
             run_campaign(store, campaign, workers=workers, policy=TracePolicy(None), progress=progress)
-            differing = [text for result in store.results(campaign) if (text := _difference(told[result.id], result))]
+            differing = [text for result in store.results(campaign) if (text := _difference(before[result.id], result))]
         return Repeated(
             flown=len(chosen),
             same=len(chosen) - len(differing),
@@ -121,7 +121,7 @@ def _other_programs(noted: Any, cases: Sequence[FlightCase]) -> list[str]:
 
 
 def _difference(before: FlightResult, after: FlightResult) -> str:
-    """In what a flight came out otherwise; empty if in nothing."""
+    """Difference between two results of a flight, as text; empty if there is none."""
     old, new = before.record(), after.record()
     keys = [key for key in ("verdict", "sha256", "margin", "score", "ended_s", "witnesses") if old[key] != new[key]]
     if not keys:
@@ -154,7 +154,7 @@ def _inside(name: str) -> bool:
 
 
 def _placed(scenario: str, folder: Path) -> str:
-    """The scenario of a flight with the files of the pack; it may name no others."""
+    """The scenario of a flight with paths of the pack's files; other files are refused."""
 
     def of_pack(name: str, kind: str) -> str:
         if not _inside(name) or not name.startswith(f"{kind}/"):
@@ -175,15 +175,15 @@ def _read(folder: Path, name: str) -> bytes:
 
 
 def _check(folder: Path, sums: bytes) -> None:
-    """Every file is listed and as it was."""
+    """Raise unless every file is listed and has its hash."""
     listed: dict[str, str] = {}
     for line in sums.decode(errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if not name or not _inside(name):
             raise StoreError(f"{SUMS} of the evidence pack is damaged at '{line[:80]}'")
         listed[name] = digest
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {SUMS, SIGNATURE}
-    for name in sorted(found ^ set(listed)):
+    present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {SUMS, SIGNATURE}
+    for name in sorted(present ^ set(listed)):
         raise StoreError(f"the evidence pack {'lacks' if name in listed else 'holds an unlisted file'} {name}")
     for name, digest in listed.items():
         with (folder / name).open("rb") as file:

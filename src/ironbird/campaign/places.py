@@ -1,8 +1,8 @@
-"""Where campaigns are: the stores in which they were made, so that they are found from any folder.
+"""Locations of campaigns: the stores in which they were created, so that they are found from any folder.
 
-`IRONBIRD_STORE` names one store for all folders. Without it campaigns are kept in `out/campaigns` of the folder in
-which they are run, and the place is noted in the user's cache folder (`stores.txt`, newest first). Not noted: stores
-on a server; they are named by their URL.
+`IRONBIRD_STORE` names one store for all folders. Without it campaigns are stored in `out/campaigns` of the present
+folder, and the location is recorded in the user's cache folder (`stores.txt`, newest first). Not recorded: stores on a
+server; they are named by their URL.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ MOST = 200  # stores that are remembered
 
 
 def usual_store() -> str | None:
-    """The URL that the user has chosen for all folders, if any."""
+    """The URL that the user has chosen for all folders (IRONBIRD_STORE), if any."""
     return os.environ.get(VARIABLE) or None
 
 
 def remember(file: Path) -> None:
-    """Note a store, newest first; where the note cannot be written, campaigns are found from their folder only."""
+    """Record the location of a store, newest first; if that fails, campaigns are found from their folder only."""
     place = str(file.resolve())
     try:
         write_text(_notes(), "\n".join([place, *(p for p in _read() if p != place)][:MOST]) + "\n")
@@ -32,12 +32,12 @@ def remember(file: Path) -> None:
 
 
 def known_stores() -> list[Path]:
-    """Stores that are still there, newest first."""
+    """Recorded stores that still exist, newest first."""
     return [Path(place) for place in _read() if Path(place).is_file()]
 
 
 def url_of(file: Path) -> str:
-    """How `--store` names it."""
+    """URL of a store file, as `--store` takes it."""
     return f"sqlite:///{file}"
 
 

@@ -1,4 +1,4 @@
-"""A planned case: the case of a file with the defaults of its suite, what varies in it, and its flights."""
+"""A planned case: the case of a file with the defaults of its suite, its varied parameters, and its flights."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ case_words = functools.partial(
 
 @dataclass(frozen=True)
 class Planned:
-    """A case with the suite's defaults in it, and where each of its keys came from."""
+    """A case with the suite's defaults merged in, and the source of each of its keys."""
 
     data: dict[str, Any]
     source: Source
@@ -85,27 +85,27 @@ class Planned:
 
     @property
     def id(self) -> str:
-        """The case's id."""
+        """The id of the case, unique in its suite."""
         return str(self.data["id"])
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
-        """A problem at a key of the case, in the file that says it."""
+        """A problem at a key of the case, located in the file that contains the key."""
         shared = self.defaults.data["suite"].get("defaults", {}) if self.defaults else {}
         at = path
         if len(path) > 1 and path[0] in JOINED and isinstance(path[1], int):
-            kept = kept_defaults(shared, self.source.data["case"][self.number], path[0])
-            if path[1] < len(kept):
+            inherited = kept_defaults(shared, self.source.data["case"][self.number], path[0])
+            if path[1] < len(inherited):
                 assert self.defaults is not None
-                at = ("suite", "defaults", path[0], kept[path[1]], *path[2:])
+                at = ("suite", "defaults", path[0], inherited[path[1]], *path[2:])
                 return self.defaults.problem(at, message, cure)
-            at = (path[0], path[1] - len(kept), *path[2:])
+            at = (path[0], path[1] - len(inherited), *path[2:])
         own = ("case", self.number, *at)
         if self.defaults and own not in self.source.places and ("suite", "defaults", *path) in self.defaults.places:
             return self.defaults.problem(("suite", "defaults", *path), message, cure)
         return self.source.problem(own, message, cure)
 
     def files(self, key: str) -> list[Path]:
-        """The files that its `vehicle`, `mission`, `commands` or `world` may be."""
+        """The files that its `vehicle`, `mission`, `commands` or `world` may name."""
         value = self.data.get(key)
         if isinstance(value, str) and value.startswith("$"):
             value = self.data.get("vary", {}).get(value[1:])
@@ -116,7 +116,7 @@ class Planned:
 
     @functools.cached_property
     def placeholders(self) -> set[str]:
-        """Shared parameters that the case's scenario asks for."""
+        """Shared parameters that the case's scenario requires."""
         name = self.data.get("scenario")
         if not name or "\n" in name:
             return set()
@@ -126,7 +126,7 @@ class Planned:
             return set()
 
     def quantities(self) -> Iterator[tuple[KeyPath, Any]]:
-        """Every value of the case that may vary, with its place."""
+        """Every value of the case that may vary, with its key path."""
         for key, value in self.data.items():
             if key not in FIXED:
                 yield from leaves(value, (key,))
@@ -137,17 +137,17 @@ class Planned:
         used = {value[1:] for _, value in self.quantities() if isinstance(value, str) and value.startswith("$")}
         used |= self.placeholders
         shared = self.data.get("vary", {})
-        found = {
+        spreads = {
             name: Spread.model_validate(shared[name]) for name in shared if name in used and is_spread(shared[name])
         }
         for path, value in self.quantities():
             if is_spread(value):
-                found[variable_name(path)] = Spread.model_validate(value)
-        return found
+                spreads[variable_name(path)] = Spread.model_validate(value)
+        return spreads
 
     @functools.cached_property
     def plan(self) -> PlanTable:
-        """The plan; without one every combination."""
+        """The plan of the case; by default every combination."""
         return PlanTable.model_validate(self.data.get("plan", {"kind": "grid"}))
 
     @functools.cached_property
@@ -156,7 +156,7 @@ class Planned:
         return self._points()
 
     def _points(self, most: int | None = None) -> list[dict[str, float | str]]:
-        """All of them, or the first ones, where these do not depend on how many there are."""
+        """All points, or the first `most` where these do not depend on the total number."""
         plan, spreads = self.plan, self.variables
         names = list(spreads)
         if plan.kind in sampling.SAMPLED:
@@ -196,9 +196,9 @@ class Planned:
 
     @functools.cached_property
     def _varying(self) -> dict[str, _Fill]:
-        """How keys are filled in that vary or name a shared parameter; all others are the same at all points."""
-        found = {key: _filled(value, (key,)) for key, value in self.data.items() if key not in FIXED}
-        return {key: fill for key, fill in found.items() if fill is not None}
+        """Functions that fill in the keys that vary or name a shared parameter; other keys are constant."""
+        fills = {key: _filled(value, (key,)) for key, value in self.data.items() if key not in FIXED}
+        return {key: fill for key, fill in fills.items() if fill is not None}
 
     def flights(self, most: int | None = None) -> Iterator[FlightCase]:
         """All flights of the case; with `most`, at least so many of the first ones, if there are."""
@@ -213,16 +213,16 @@ class Planned:
         return _flight(self.at(values), values, number, seed, _Reader())
 
     def count(self) -> int:
-        """Number of flights."""
+        """Number of flights of the case: points times seeds."""
         samples = self.plan.samples if self.plan.kind in sampling.SAMPLED else None
         return (len(self.points) if samples is None else samples) * len(self.seeds_at(1))
 
 
-_Fill: TypeAlias = Callable[[Mapping[str, Any]], Any]  # from values of what varies
+_Fill: TypeAlias = Callable[[Mapping[str, Any]], Any]  # from values of the varied parameters
 
 
 def _filled(value: Any, path: KeyPath) -> _Fill | None:
-    """How a value of a file is filled in; None if nothing in it varies or names a shared parameter."""
+    """Function that fills in a value of a file; None if nothing in it varies or names a shared parameter."""
     if is_spread(value):
         return operator.itemgetter(variable_name(path))
     if isinstance(value, str):
@@ -239,14 +239,14 @@ def _filled(value: Any, path: KeyPath) -> _Fill | None:
 
 
 def variable_name(path: KeyPath) -> str:
-    """The name of a value that varies where it stands: `wind.speed_mps`, `body.mass`, `fault.1.severity`."""
+    """The name of a value that varies in its place: `wind.speed_mps`, `body.mass`, `fault.1.severity`."""
     if path[0] == "set":
         return ".".join(str(part) for part in path[1:])
     return ".".join(str(part + 1) if isinstance(part, int) else part for part in path if part != "params")
 
 
 def leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Everything in a value that is no table or list, with its place; a table that varies is one of them."""
+    """Everything in a value that is no table or list, with its key path; a table of varied values is a leaf."""
     if isinstance(value, Mapping) and not is_spread(value):
         for key, entry in value.items():
             yield from leaves(entry, (*path, key))
@@ -261,7 +261,7 @@ def leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 
 
 def plan_in(mission: str) -> str:
-    """The text of a plan of another program, which a case's `mission` names or is; empty if it is something else."""
+    """The text of a plan of another program, which a case's `mission` names or contains; empty if it does not."""
     if is_plan(mission):
         return mission
     if not mission.endswith(PLAN_ENDINGS):
@@ -285,7 +285,7 @@ class _Reader:
         self._required: tuple[Any, tuple[Requirement, ...]] = None, ()  # tables, and what they ask for
 
     def mission(self, data: Mapping[str, Any]) -> tuple[Mission | None, str, str]:
-        """The mission of a case without ranges, its built-in name if it has one, and a plan's text in its place."""
+        """The mission of a case without ranges, its built-in name if it has one, and a plan's text instead."""
         text = data.get("mission")
         if isinstance(text, Mapping):
             return Mission.model_validate({"schema": 1, **text}), "", ""
@@ -295,7 +295,7 @@ class _Reader:
         return self.named(name), "" if name.endswith(".toml") else name, ""
 
     def requirements(self, data: Mapping[str, Any]) -> tuple[Requirement, ...]:
-        """What a case without ranges asks for; tables that are the same at all points are read once."""
+        """The requirements of a case without ranges; tables that are the same at all points are read once."""
         tables = data.get("require")
         if tables is not self._required[0]:
             self._required = tables, tuple(requirement(table) for table in tables or [])
@@ -384,7 +384,7 @@ def recorded_commands(text: str) -> Order:
 
 
 def requirement(table: Mapping[str, Any]) -> Requirement:
-    """A requirement table without ranges; what the library says is written out."""
+    """A requirement from a table without ranges; a requirement of the library is written out."""
     if "use" not in table:
         return Requirement(table["name"], table["formula"], table.get("severity", SEVERITY))
     params = {key: value if isinstance(value, str) else float(value) for key, value in table.get("params", {}).items()}
@@ -394,7 +394,7 @@ def requirement(table: Mapping[str, Any]) -> Requirement:
 
 
 def kept_defaults(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> list[int]:
-    """Which entries of a list of the defaults a case takes over: not requirements that it names itself."""
+    """Indices of a default list's entries that a case inherits: not requirements that it names itself."""
     entries = list(enumerate(defaults.get(key, [])))
     if key != "require":
         return [i for i, _ in entries]

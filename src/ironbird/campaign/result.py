@@ -45,7 +45,7 @@ class FlightResult(Judged):
 
     @staticmethod
     def of(case: FlightCase, judged: Judged) -> FlightResult:
-        """The judgement of a case's flight."""
+        """The result of a case's flight from its judgement."""
         return FlightResult(
             **vars(judged),
             id=case.id,
@@ -57,7 +57,7 @@ class FlightResult(Judged):
 
     @property
     def as_expected(self) -> bool:
-        """Whether it came out as its case says; a case that says nothing expects a pass.
+        """Whether the verdict is the one that its case expects; the default is a pass.
 
         A failure is as expected only if a fault acted, where the case has one.
         """

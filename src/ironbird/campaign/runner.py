@@ -1,8 +1,9 @@
 """Runs campaigns: batches to workers, results to the store, until no flight is left.
 
-This process alone writes to the store. A worker that dies takes at most its batch with it, which is flown again; if
-this process dies, what was in flight is flown at the next `resume`. Batches are cut so that each takes a few seconds:
-that is what a kill can lose. The number of workers and the size of batches change the speed, never a result.
+Only this process writes to the store. A worker that dies loses at most its batch, which is flown again; if this process
+dies, flights in progress are flown at the next `resume`. Batches are cut so that each takes a few seconds: that is
+what a
+kill can lose. The number of workers and the size of batches change the speed, never a result.
 """
 
 from __future__ import annotations
@@ -48,22 +49,22 @@ from ironbird.flight.judge import ERROR, VERDICTS, not_flown
 from ironbird.vehicles.load import Stamp
 
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error
-PROBES = 5  # flights that must all kill their worker, after so many deaths in a row, until nothing more is tried
+PROBES = 5  # flights that are tried after many deaths in a row; if all kill their worker, the session ends
 QUEUE_PER_WORKER = 2
 AHEAD_PER_WORKER = 4  # the same while a campaign is stored: no more is handed out meanwhile
-BATCH_S = 4.0  # wall time of a batch at which is aimed: a kill loses no more of each worker's work
+BATCH_S = 4.0  # target wall time of a batch, which is what a kill can lose of each worker
 FIRST_LANES = 32  # of a group whose speed is not known yet
-RUN_LANES = 512  # flights that keep the same signals, before others have their turn
+RUN_LANES = 512  # consecutive flights with the same signals, before others follow
 CLUSTER_TIMEOUT = "15s"
-WORKERLESS_S = 60.0  # how long a cluster without any worker is waited for
-DEATH_S = 2.0  # how long the exit codes of a broken pool are waited for
-LOOK_S = 5.0  # between two looks at a cluster that finishes nothing
+WORKERLESS_S = 60.0  # s to wait for a cluster without any worker
+DEATH_S = 2.0  # s to wait for the exit codes of a broken pool
+LOOK_S = 5.0  # s between two checks of a cluster that finishes nothing
 SHOWN = 3  # flights that are named in a sentence
 
 
 @dataclass
 class Progress:
-    """Where a campaign is, for people who wait."""
+    """Progress of a campaign, for display."""
 
     total: int
     done: int = 0
@@ -76,17 +77,17 @@ class Progress:
 
     @property
     def wall_s(self) -> float:
-        """Since the session began."""
+        """Wall time since the session began, s."""
         return time.perf_counter() - self.began
 
     @property
     def rate(self) -> float:
-        """Flights a second in this session."""
+        """Flights per second in this session."""
         return self.flown / max(self.wall_s, 1e-9)
 
     @property
     def left_s(self) -> float:
-        """Time left at this rate."""
+        """Estimated remaining time at the present rate, s."""
         return (self.total - self.done) / self.rate if self.flown else float("inf")
 
 
@@ -100,7 +101,7 @@ class _Batch:
 
 @dataclass
 class _Group:
-    """Flights that may share a batch, as far as they are not handed out."""
+    """Flights that may share a batch and are not handed out yet."""
 
     numbers: list[int]
     cases: list[FlightCase]
@@ -110,9 +111,9 @@ class _Group:
     runs: list[int] = field(default_factory=list)  # lengths of rows of flights that keep the same signals
 
     def arrange(self, kept: Sequence[object]) -> None:
-        """Put flights beside each other that keep the same signals, given for each: a log holds those of all its lanes.
+        """Sort flights so that those with the same logged signals are adjacent: a log holds those of all its lanes.
 
-        In turn a row of each kind, so that a campaign that is stopped has flown some of all.
+        Kinds alternate in runs, so that a campaign that is stopped has flown some of all.
         """
         kinds: dict[object, list[int]] = {}
         for place, kind in enumerate(kept):
@@ -123,7 +124,7 @@ class _Group:
         self.runs = [len(row) for row in rows if row]
 
     def shorten(self, at: int) -> None:
-        """One flight is gone from its row, at a place among all."""
+        """Update the runs after the flight at position `at` was removed."""
         ends = itertools.accumulate(self.runs)
         row = next((i for i, end in enumerate(ends) if at < end), None)
         if row is not None:
@@ -131,7 +132,7 @@ class _Group:
             self.runs = [run for run in self.runs if run]
 
     def cut(self, lanes: int, workers: int) -> _Batch:
-        """The next batch: a few seconds of work, and half of the share of each worker, so that all end together."""
+        """Take the next batch: a few seconds of work, at most half of each worker's share, so that all end together."""
         size = int(self.rate * BATCH_S) if self.rate else FIRST_LANES
         share = -(-len(self.cases) // workers)
         share = min(share, max(FIRST_LANES, -(-share // 2)))
@@ -150,7 +151,7 @@ class _Group:
 
 
 class _Plan:
-    """What is left to fly."""
+    """Flights of a campaign that are still to be flown, in groups."""
 
     def __init__(
         self,
@@ -171,7 +172,7 @@ class _Plan:
         return bool(self.again or self.groups)
 
     def next(self) -> _Batch:
-        """The next batch; whoever cannot fly it puts it back."""
+        """Take the next batch; a worker that cannot fly it returns it."""
         if not self.groups:
             return self.again.pop(0)
         batch = self.groups[0].cut(self.lanes, self.workers)
@@ -179,20 +180,20 @@ class _Plan:
         return batch
 
     def take_over(self, before: _Plan) -> None:
-        """What an earlier plan of the same campaign has left, and what it has handed out."""
+        """Take over the remaining flights and counters of an earlier plan of the same campaign."""
         self.groups = [*before.groups, *self.groups]
         self.unfit = [*before.unfit, *self.unfit]
         self.again += before.again
         self.handed_out, self.traces = before.handed_out, before.traces
 
     def put_back(self, batches: Sequence[_Batch]) -> None:
-        """Batches that were not flown."""
+        """Return batches that were not flown."""
         self.again += batches
 
     def hand_out(
         self, executor: Executor, flying: dict[Future[BatchResult], _Batch], queue: int = QUEUE_PER_WORKER
     ) -> None:
-        """Give each worker enough to do; what cannot be given is put back, and the error raised."""
+        """Give each worker enough to do; batches that cannot be submitted are returned, and the error is raised."""
         while self and len(flying) < queue * self.workers:
             batch = self.next()
             try:
@@ -202,21 +203,21 @@ class _Plan:
                 raise
 
     def one(self, draw: random.Random) -> _Batch | None:
-        """Any one flight, alone; none if nothing is left."""
+        """Take any one flight as a batch; None if none is left."""
         places: list[_Batch | _Group] = [*self.groups, *self.again]
         if not places:
             return None
         place = draw.choice(places)
         at = draw.randrange(len(place.cases))
-        found = _Batch([place.numbers.pop(at)], [place.cases.pop(at)])
+        single = _Batch([place.numbers.pop(at)], [place.cases.pop(at)])
         if isinstance(place, _Group):
             place.shorten(at)
         self.groups = [group for group in self.groups if group.cases]
         self.again = [batch for batch in self.again if batch.cases]
-        return found
+        return single
 
     def policy_for(self, batch: _Batch) -> TracePolicy:
-        """How many traces a batch may keep: over a campaign as many as if it flew in the largest batches."""
+        """Trace policy of a batch: over a campaign as many traces as if it flew in the largest batches."""
         left = {}
         for case in batch.cases:
             self.handed_out[case.case_id] = self.handed_out.get(case.case_id, 0) + 1
@@ -226,7 +227,7 @@ class _Plan:
         return replace(self.policy, left=left)
 
     def learn(self, batch: _Batch, result: BatchResult) -> None:
-        """The speed of a group, and the traces that were kept."""
+        """Update the speed of a group, and the number of traces that were stored."""
         if batch.group is not None and result.wall_s > 0:
             batch.group.rate = len(batch.cases) / result.wall_s
         for flight in result.flights:
@@ -244,7 +245,7 @@ def start_campaign(
 ) -> tuple[Campaign, Sequence[FlightCase]]:
     """Store a campaign of a suite, or of `chosen` flights of it; the first ones fly while the others are read.
 
-    `run_campaign` goes on with it, with the same crew and policy and the flights that come back.
+    `run_campaign` continues with it, with the same crew and policy and the returned flights.
     """
     cases: list[FlightCase] = []
 
@@ -384,7 +385,7 @@ def _run(
 
 
 def check_unchanged(store: Store, campaign: Campaign) -> None:
-    """Raise if the open flights of a campaign, or Ironbird, are no longer what it was begun with."""
+    """Raise if the open flights of a campaign, or Ironbird, differ from those with which it was begun."""
     flights = store.open_flights(campaign)
     if changed := _changed(campaign, flights):
         raise RunError(_refusal(campaign, flights, changed))
@@ -393,12 +394,12 @@ def check_unchanged(store: Store, campaign: Campaign) -> None:
 
 
 def _changed(campaign: Campaign, flights: Sequence[OpenFlight]) -> dict[int, str]:
-    """Why flights are no longer those of the campaign, by number."""
+    """Reasons why flights are no longer those of the campaign, by number."""
     other = software_changed(campaign.ironbird, campaign.software)
     if other:
         return dict.fromkeys((flight.number for flight in flights), other)
-    said = {flight.number: definition_changed(flight.case, flight.digest, campaign.files) for flight in flights}
-    return {number: why for number, why in said.items() if why}
+    reasons = {flight.number: definition_changed(flight.case, flight.digest, campaign.files) for flight in flights}
+    return {number: why for number, why in reasons.items() if why}
 
 
 def _refusal(campaign: Campaign, flights: Sequence[OpenFlight], changed: dict[int, str]) -> str:
@@ -423,7 +424,7 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def _unflown(case: FlightCase, digest: str, why: str) -> FlightResult:
-    """The result of a flight that is not flown, though its vehicle may not even be there."""
+    """The error result of a flight that is not flown, even if its vehicle does not exist."""
     nothing = float("nan")
     return FlightResult(
         digest=digest, verdict=ERROR, sentence=why, outcome="not flown", crashed=False, ended_s=0.0, impact_mps=0.0,
@@ -433,9 +434,9 @@ def _unflown(case: FlightCase, digest: str, why: str) -> FlightResult:
 
 
 def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: TracePolicy) -> _Plan:
-    """Flights that fit together, in batches; a flight that cannot be prepared is judged an error at once."""
+    """Flights grouped into batches; a flight that cannot be prepared is judged an error at once."""
     groups: dict[object, _Group] = {}
-    kept: dict[object, list[tuple[str, ...]]] = {}  # signals of each flight of a group
+    signals_of: dict[object, list[tuple[str, ...]]] = {}  # signals of each flight of a group
     stamps: dict[str, Stamp] = {}
     unfit = []
     for flight in flights:
@@ -448,10 +449,10 @@ def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: Trace
         group = groups.setdefault(key, _Group([], [], key[3]))
         group.numbers.append(flight.number)
         group.cases.append(flight.case)
-        kept.setdefault(key, []).append(signals)
+        signals_of.setdefault(key, []).append(signals)
     for of_group, group in groups.items():
-        group.most = lanes_that_fit(group.cases, kept[of_group])
-        group.arrange(kept[of_group])
+        group.most = lanes_that_fit(group.cases, signals_of[of_group])
+        group.arrange(signals_of[of_group])
     if policy.folder is not None:
         os.makedirs(policy.folder, exist_ok=True)
     return _Plan(list(groups.values()), lanes, workers, policy, unfit)
@@ -459,14 +460,14 @@ def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: Trace
 
 @dataclass
 class _Ahead:
-    """What flies before its campaign is stored."""
+    """Flights in progress before their campaign is stored."""
 
     cases: Sequence[FlightCase]
     plan: _Plan
     flying: dict[Future[BatchResult], _Batch] = field(default_factory=dict)
 
     def continue_from(self, before: _Ahead) -> None:
-        """Take over the first flights: those that fly, those that wait, and what is known of them."""
+        """Take over the first flights: those in progress, those that wait, and their state."""
         self.flying.update(before.flying)
         self.plan.take_over(before.plan)
 
@@ -486,7 +487,7 @@ def _work_off(
             try:
                 plan.hand_out(executor, flying)
                 refused = 0
-            except place.deaths as error:  # a worker died since the last look
+            except place.deaths as error:  # a worker died since the last check
                 died = error
             except OSError as error:  # one died while another was started; or none can be started at all
                 died, refused = error, refused + 1
@@ -513,7 +514,7 @@ def _work_off(
             in_a_row += 1
             how = place.how(executor, died)
             say(f"a worker died: {how}; its flights are flown again")
-            # all that was in flight here is lost with the pool: fly it again in a new one
+            # batches in progress are lost with the pool: fly them again in a new one
             executor, lost = place.open_again(executor, flying)
             plan.put_back(lost)
             if in_a_row >= MOST_DEATHS and _probe(plan, place, finished, how):
@@ -529,16 +530,16 @@ def _work_off(
 
 
 def _probe(plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
-    """Whether a worker can fly anything at all: any few flights, each with a worker of its own.
+    """Whether a worker can fly anything at all: tries a few random flights, each with its own worker.
 
-    If all of them die, it is not the flights: the session ends, and they stay open.
+    If all of these workers die, the flights are not the cause: the session ends, and they stay open.
     """
     draw, tried = random.Random(), []
     try:
         for _ in range(PROBES):
             batch = plan.one(draw)
             if batch is None:
-                return False  # too few to decide: they are found out one by one
+                return False  # too few to decide: the killers are found one by one
             executor = place.open(1)
             try:
                 result = executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch)).result()
@@ -562,7 +563,7 @@ def _probe(plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], N
 
 
 def _again(batch: _Batch) -> list[_Batch]:
-    """A batch whose worker died: again, then in halves; nothing of a single flight that was there too often."""
+    """Batches to retry after a worker died: the same, then halves; none for a single flight that failed too often."""
     batch.deaths += 1
     if batch.deaths < MOST_DEATHS:
         return [batch]
@@ -576,7 +577,7 @@ def _again(batch: _Batch) -> list[_Batch]:
 
 
 def _alone(batch: _Batch, place: Crew, policy: TracePolicy) -> BatchResult:
-    """A flight suspected of killing its worker, with a worker of its own: an error if that dies each time as well."""
+    """Fly a flight that may have killed its worker with its own worker: an error if that dies each time as well."""
     how = ""
     for _ in range(MOST_DEATHS):
         executor = place.open(1)
@@ -593,7 +594,7 @@ def _alone(batch: _Batch, place: Crew, policy: TracePolicy) -> BatchResult:
 
 
 def death(code: int | None) -> str:
-    """How a process ended, in words, by its exit code."""
+    """How a process ended, as text, from its exit code."""
     if code is None:
         return "it did not say how"
     if code >= 0:
@@ -637,9 +638,9 @@ class _SpawnContext(multiprocessing.context.SpawnContext):
 
 
 class Crew:
-    """Workers: processes on this machine."""
+    """The workers of a campaign: processes on this machine."""
 
-    deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)  # what a future says if its worker died
+    deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)  # errors of a future whose worker died
     look_s: float | None = None  # a pool says by itself if a worker dies
 
     def __init__(self, workers: int) -> None:
@@ -651,14 +652,14 @@ class Crew:
         """Start the workers of the first pool, to be ready before the first flights are handed out."""
         self.begun = self.open(copied=copied)
         if copied:
-            gc.freeze()  # what is loaded is garbage neither here nor in the copies, and stays shared
+            gc.freeze()  # loaded objects are exempt from garbage collection, so that forks share their memory
         expected: tuple[type[Exception], ...] = (*self.deaths, OSError)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of copies; native threads can be left behind
                 for _ in range(self.workers):
                     self.begun.submit(get_ready)
-        except expected:  # whoever flies meets it again, and says so; no copy is made later than here
+        except expected:  # the error occurs again in flight and is reported there; no fork is made later
             if copied:
                 self.close(self.begun)
                 self.begun = self.open()
@@ -676,9 +677,9 @@ class Crew:
         self._hand_out_ahead(_Ahead(cases, _plan(flights, lanes, 1, policy)), QUEUE_PER_WORKER * self.workers)
 
     def fly_ahead(self, cases: Sequence[FlightCase], policy: TracePolicy, lanes: int = LANES_PER_BATCH) -> None:
-        """Hand out batches of flights whose campaign is being stored; `run_campaign` goes on with them.
+        """Hand out batches of flights whose campaign is being stored; `run_campaign` continues with them.
 
-        Their numbers are their places among the cases, as `Store.create` numbers them.
+        Their numbers are their positions among the cases, as `Store.create` numbers them.
         """
         before = self.ahead
         first = len(before.cases) if before is not None else 0
@@ -691,7 +692,7 @@ class Crew:
     def _hand_out_ahead(self, ahead: _Ahead, queue: int) -> None:
         self.begun = self.first()
         self.ahead = ahead
-        with contextlib.suppress(*self.deaths, OSError):  # whoever flies on meets it again, and says so
+        with contextlib.suppress(*self.deaths, OSError):  # the error occurs again in flight and is reported there
             ahead.plan.hand_out(self.begun, ahead.flying, queue)
 
     def first(self) -> Executor:
@@ -714,17 +715,17 @@ class Crew:
     def open_again(
         self, executor: Executor, flying: dict[Future[BatchResult], _Batch]
     ) -> tuple[Executor, list[_Batch]]:
-        """A new pool after a death, and what was in flight in the old one."""
+        """A new pool after a death, and the batches in progress in the old one."""
         lost = list(flying.values())
         flying.clear()
         self.close(executor)
         return self.open(), lost
 
     def check(self) -> None:
-        """Whether a worker is still alive."""
+        """Raise if no worker is alive; a pool of processes reports deaths by itself."""
 
     def how(self, executor: Executor, error: Exception) -> str:
-        """How a worker died: the pool itself ends the others with SIGTERM then."""
+        """How a worker died, as text; the pool itself ends the others with SIGTERM then."""
         if isinstance(error, OSError):
             return str(error)
         processes = list((getattr(executor, "_processes", None) or {}).values())
@@ -735,7 +736,7 @@ class Crew:
         return death(next((code for code in codes if code != -signal.SIGTERM), codes[0] if codes else None))
 
     def close(self, executor: Executor) -> None:
-        """End a pool at once: flights in progress are given up."""
+        """End a pool at once: flights in progress are abandoned."""
         processes = list((getattr(executor, "_processes", None) or {}).values())
         manager = getattr(executor, "_executor_manager_thread", None)
         executor.shutdown(wait=False, cancel_futures=True)
@@ -746,12 +747,12 @@ class Crew:
 
 
 def _may_be_copied() -> bool:
-    """Whether copies of this process can work: on Linux, and if no other thread of Python could hold a lock now."""
+    """Whether workers can be forked from this process: on Linux, without other threads that could hold a lock."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
 class _Cluster(Crew):
-    """A Dask cluster; it repeats by itself what a lost worker had, and gives up after a few deaths."""
+    """A Dask cluster as crew; Dask repeats the tasks of a lost worker, and gives up after a few deaths."""
 
     def __init__(self, client: Any) -> None:
         from distributed.scheduler import KilledWorker
@@ -762,24 +763,24 @@ class _Cluster(Crew):
         self.deaths = (KilledWorker,)
 
     def begin(self, *, copied: bool = False) -> None:
-        """Its workers run already."""
+        """Do nothing: the workers of a cluster run already."""
 
     def look_at(self, cases: Sequence[FlightCase]) -> None:
-        """They load models when they fly."""
+        """Do nothing: workers of a cluster load models when they fly."""
 
     def open(self, workers: int | None = None, *, copied: bool = False) -> Executor:
-        """Its workers as an executor."""
+        """The workers of the cluster as an executor."""
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
     def open_again(
         self, executor: Executor, flying: dict[Future[BatchResult], _Batch]
     ) -> tuple[Executor, list[_Batch]]:
-        """The same one: a death there touches one batch."""
+        """The same executor: a death in a cluster affects one batch."""
         return executor, []
 
     def check(self) -> None:
-        """A cluster whose last worker is gone is waited for a while."""
+        """Wait for a while for a cluster whose last worker is gone, then raise."""
         if self.client.nthreads():
             self.seen_s = time.monotonic()
         elif time.monotonic() - self.seen_s > WORKERLESS_S:
@@ -788,21 +789,22 @@ class _Cluster(Crew):
             )
 
     def how(self, executor: Executor, error: Exception) -> str:
-        """The cluster's own words."""
+        """How a worker of the cluster died, from Dask's error."""
         last = getattr(error, "last_worker", None)
         return f"several workers of the cluster, the last one {getattr(last, 'address', last)}; its log says why"
 
     def close(self, executor: Executor) -> None:
-        """Take back what is not flown."""
+        """Cancel the batches that are not flown."""
         executor.shutdown(wait=False)
 
 
 @contextlib.contextmanager
 def begun_crew(workers: int | None = None, dask: str | None = None, *, copied: bool = False) -> Iterator[Crew]:
-    """Workers that get ready, for `run_campaign`: begin them before a suite is read, they load Ironbird meanwhile.
+    """Context manager: workers that start at once, for `run_campaign`; they load Ironbird while a suite is read.
 
-    With `copied` they are copies of this process, which has loaded it, where it has one thread: at once ready. Whoever
-    asks for that has no database open, whose connections copies must not share.
+    With `copied` they are forked from this process, if it has one thread, and are ready at once. The caller must
+    have no
+    database open then, whose connections forks must not share.
     """
     if dask is None:
         crew = Crew(workers or os.cpu_count() or 1)

@@ -1,7 +1,7 @@
-"""Plans: which values the varied parameters of a case take together.
+"""Plans: how values of the varied parameters of a case are combined.
 
-All plans are pure functions. Random ones take their numbers from a hash of the seed, the names and the place in the
-plan: no generator has a state, so one more parameter or one more sample leaves the others as they were.
+All plans are pure functions. Random ones take their numbers from a hash of the seed, the names and the position in the
+plan: there is no generator state, so one more parameter or sample does not change the others.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def _share(hashed: hashlib._Hash) -> float:
 
 
 def _uniforms(count: int, seed: int, *labels: str | int) -> list[float]:
-    """`uniform` of the labels and each number below `count`; what they share is hashed once."""
-    first, found = hashlib.sha256(_joined(seed, *labels, "")), []
+    """`uniform` of the labels and each number below `count`; the common part is hashed once."""
+    first, numbers = hashlib.sha256(_joined(seed, *labels, "")), []
     for number in range(count):
         hashed = first.copy()
         hashed.update(b"%d" % number)
-        found.append(_share(hashed))
-    return found
+        numbers.append(_share(hashed))
+    return numbers
 
 
 def shuffled(count: int, seed: int, *labels: str | int) -> list[int]:
@@ -80,7 +80,7 @@ def latin_hypercube(samples: int, names: Sequence[str], seed: int, label: str) -
 
 
 def effort(sizes: Sequence[int], strength: int) -> float:
-    """About how many steps a covering array takes: rows, times levels and groups of each parameter that is added."""
+    """Approximate steps of a covering array: rows, times levels and groups of each added parameter."""
     ordered = sorted(sizes, reverse=True)
     rows = math.prod(ordered[: min(strength, len(sizes))])
     added = sum(size * math.comb(place, strength - 1) for place, size in enumerate(ordered) if place >= strength)
@@ -90,8 +90,9 @@ def effort(sizes: Sequence[int], strength: int) -> float:
 def covering_array(sizes: Sequence[int], strength: int) -> list[Row]:
     """Rows in which every combination of levels of any `strength` parameters appears, [Lei2007]; few, not the fewest.
 
-    Parameters are added one at a time, the greatest first: existing rows take the level that covers most of what is
-    still open, then rows are added for the rest. Several orders of ties are tried and the shortest array is kept.
+    Parameters are added one at a time, the greatest first: existing rows take the level that covers most open
+    combinations,
+    then rows are added for the rest. Several orders of ties are tried and the shortest array is kept.
     """
     strength = min(strength, len(sizes))
     if not sizes:
@@ -130,14 +131,14 @@ def _grow(sizes: Sequence[int], strength: int, attempt: int) -> list[list[int]]:
             used[new] += 1
             open_ -= gains[new]
         for g, levels, new in sorted(open_):
-            wanted = dict(zip((*groups[g], place), (*levels, new), strict=True))
-            for row in rows:  # a row whose free places can take it
-                if all(row[p] in (-1, level) for p, level in wanted.items()):
+            levels_at = dict(zip((*groups[g], place), (*levels, new), strict=True))
+            for row in rows:  # a row whose free positions fit
+                if all(row[p] in (-1, level) for p, level in levels_at.items()):
                     break
             else:
                 row = [-1] * (place + 1)
                 rows.append(row)
-            for p, level in wanted.items():
+            for p, level in levels_at.items():
                 row[p] = level
     used_levels = [[sum(row[p] == level for row in rows) for level in range(size)] for p, size in enumerate(sizes)]
     for row in rows:  # free places take the level that is rarest so far
@@ -151,6 +152,6 @@ def _grow(sizes: Sequence[int], strength: int, attempt: int) -> list[list[int]]:
 def _covered(
     row: Sequence[int], new: int, groups: Sequence[tuple[int, ...]], open_: set[tuple[int, tuple[int, ...], int]]
 ) -> set[tuple[int, tuple[int, ...], int]]:
-    """What of the open combinations a row covers if the new parameter takes this level there."""
-    found = ((g, tuple(row[p] for p in group), new) for g, group in enumerate(groups))
-    return {entry for entry in found if entry in open_}
+    """The open combinations that a row covers if the new parameter takes this level there."""
+    combinations = ((g, tuple(row[p] for p in group), new) for g, group in enumerate(groups))
+    return {entry for entry in combinations if entry in open_}

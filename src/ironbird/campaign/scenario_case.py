@@ -18,7 +18,7 @@ from ironbird.scenario.run import ScenarioFlight, judge_between
 
 
 def orders_of(case: FlightCase) -> list[Order]:
-    """What all vehicles of a flight are ordered: of a scenario each of them, else the flight itself."""
+    """The orders of all vehicles of a flight: of each vehicle of a scenario, else of the flight itself."""
     return [member.order for member in scenario_in(case.scenario, case.case_id).members] if case.scenario else [case]
 
 
@@ -28,7 +28,7 @@ def scenario_faults(case: FlightCase) -> tuple[Injection, ...]:
 
 
 def with_faults(case: FlightCase, faults: Sequence[Injection | None]) -> FlightCase:
-    """The flight of a scenario with other faults in the places of `scenario_faults`; None leaves one out."""
+    """The flight of a scenario with other faults in the positions of `scenario_faults`; None removes one."""
     data = read_toml(case.scenario)
     left = iter(faults)
     for entry in data["vehicle"]:
@@ -44,15 +44,15 @@ def without_wind(case: FlightCase) -> FlightCase:
 
 
 def judged_scenario(case: FlightCase, flown: ScenarioFlight) -> Judged:
-    """What a scenario came to: the worst of its vehicles, of its own requirements and of those of the case."""
+    """Judgement of a scenario: the worst of its vehicles, of its own requirements and of those of the case."""
     more = [
         replace(judge_between(requirement.formula, flown), name=requirement.name, severity=requirement.severity)
         for requirement in case.requirements
     ]
     broken = [judgement for judgement in more if not judgement.holds]
     verdict = FAIL if broken and flown.verdict == PASS else flown.verdict
-    said = [f"{judgement.name}: {judgement.sentence}" for judgement in broken]
-    said += [flown.sentence] if flown.verdict != PASS or not broken else []
+    reasons = [f"{judgement.name}: {judgement.sentence}" for judgement in broken]
+    reasons += [flown.sentence] if flown.verdict != PASS or not broken else []
     vehicles = flown.vehicles
     judgements = [*flown.judgements, *more]
     judgements += [
@@ -62,7 +62,7 @@ def judged_scenario(case: FlightCase, flown: ScenarioFlight) -> Judged:
     return Judged(
         digest=case.digest(),
         verdict=verdict,
-        sentence="; ".join(said),
+        sentence="; ".join(reasons),
         outcome=f"{worst.name}: {worst.judged.outcome}",
         crashed=any(v.judged.crashed for v in vehicles),
         ended_s=max(v.judged.ended_s for v in vehicles),

@@ -1,8 +1,8 @@
-"""Scenarios as flights of cases: a case names a scenario, varies it and says what must hold between its vehicles.
+"""Scenarios as flights of cases: a case names a scenario, varies it, and requires conditions between its vehicles.
 
-`$name` in a scenario's file stands for a shared parameter of the case (`vary`): alone for a number or a word, or inside
-a text such as that of a fault. Seeds, wind and end of the case take the place of the scenario's own. A flight of the
-case is the whole scenario; its trace is that of the first vehicle.
+`$name` in a scenario's file is a shared parameter of the case (`vary`): alone for a number or a word, or inside a text
+such as that of a fault. Seeds, wind and end of the case replace the scenario's own. A flight of the case is the whole
+scenario; its trace is that of the first vehicle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TABLES = ("vehicle", "wind", "set", "options", "sight")
 
 
 def scenario_source(name: str) -> Source:
-    """The file of a scenario, by its name or path; `ScenarioError` if it is not there."""
+    """The file of a scenario, by its name or path; `ScenarioError` if it does not exist."""
     path = BUILT_IN / f"{name}.toml" if name in scenario_names() else Path(name)
     source = read_source(path, f"give one of {', '.join(scenario_names())}, or the path of a TOML file")
     if isinstance(source, Problem):
@@ -32,23 +32,23 @@ def scenario_source(name: str) -> Source:
 
 
 def placeholders(name: str) -> set[str]:
-    """Shared parameters that a scenario's file asks for."""
-    found: set[str] = set()
+    """Shared parameters that a scenario's file requires."""
+    names: set[str] = set()
 
     def look(value: Any) -> None:
         if isinstance(value, str):
-            found.update(PLACEHOLDER.findall(value))
+            names.update(PLACEHOLDER.findall(value))
         for entry in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
             look(entry)
 
     look(scenario_source(name).data)
-    return found
+    return names
 
 
 def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
-    """The scenario of a flight: placeholders filled, missions of files written out, and the case's own keys in it.
+    """The scenario of a flight as text: placeholders filled, mission files written out, and the case's keys set.
 
-    Vehicles and worlds that are files stand there by absolute path; see `renamed`.
+    Vehicles and worlds that are files are named by absolute path; see `renamed`.
     """
     source = scenario_source(name)
     folder = source.path.resolve().parent
@@ -62,7 +62,7 @@ def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, An
             return value
         if (whole := PLACEHOLDER.fullmatch(value)) is not None:
             return values[whole[1]]
-        return PLACEHOLDER.sub(lambda found: str(values[found[1]]), value)
+        return PLACEHOLDER.sub(lambda match: str(values[match[1]]), value)
 
     data: dict[str, Any] = fill(source.data)
     for entry in data.get("vehicle", []):
@@ -82,7 +82,7 @@ def scenario_in(text: str, where: str = "scenario") -> Scenario:
 
 
 def renamed(text: str, vehicle: Callable[[str], str], world: Callable[[str], str]) -> str:
-    """The scenario of a flight with other names of vehicles and world: those of files in other folders."""
+    """The scenario of a flight with other names of vehicles and world, for files in other folders."""
     data = read_toml(text)
     for entry in data["vehicle"]:
         entry["vehicle"] = vehicle(entry["vehicle"])

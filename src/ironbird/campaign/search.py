@@ -1,6 +1,6 @@
-"""Search: flights that fail, the line between survived and lost, and the smallest fault that still fails.
+"""Search: flights that fail, the boundary between survived and lost, and the smallest fault that still fails.
 
-All searches fly many candidates side by side and are repeatable: equal cases and seeds give equal findings.
+All searches fly many candidates in one batch and are repeatable: equal cases and seeds give equal results.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ironbird.flight.systems import is_outside
 ROUND = 32  # candidates flown at once
 HALVES = 2  # sections of an interval where each candidate flies alone: scenarios, control systems outside
 LINE_TOLERANCE = 0.02  # of the line of a map, as a share of its parameter's range
-SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: separates near from far where the margin is only yes or no
+SCORE_WEIGHT = 1e-3  # of the graded score added to the margin: distinguishes flights where the margin is yes or no
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One flight of a search."""
+    """One flight of a search, with its result."""
 
     case: FlightCase
     result: FlightResult
@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Falsification:
-    """What a search for failing flights came to."""
+    """Result of a search for failing flights."""
 
     flown: list[Candidate]
 
@@ -58,13 +58,13 @@ class Falsification:
         return [c for c in self.flown if c.result.verdict == FAIL]
 
     def sentence(self) -> str:
-        """For people."""
+        """The result as text: number of failures, and the worst flight."""
         worst = self.worst
         values = ", ".join(
             f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in worst.case.values.items()
         )
-        found = f"{len(self.failing)} of {len(self.flown)} flights failed"
-        return f"{found}; the worst has margin {worst.result.margin:.4g} at {values}: {worst.result.sentence}"
+        count = f"{len(self.failing)} of {len(self.flown)} flights failed"
+        return f"{count}; the worst has margin {worst.result.margin:.4g} at {values}: {worst.result.sentence}"
 
 
 def _objective(result: FlightResult) -> float:
@@ -76,7 +76,7 @@ def _objective(result: FlightResult) -> float:
 def falsify(
     planned: Planned, *, trials: int, seed: int = 0, progress: Callable[[float], None] | None = None
 ) -> Falsification:
-    """Look for the values of a case's varied parameters at which the requirements have the smallest margin.
+    """Search the values of a case's varied parameters at which the requirements have the smallest margin.
 
     [Optuna]'s tree-structured Parzen estimator proposes points in rounds; each parameter is searched over the share of
     its distribution, so that words, levels and logarithmic ranges need nothing of their own. `ib.search` is this with a
@@ -116,14 +116,14 @@ def falsify(
     study = optuna.create_study(direction="minimize", sampler=sampler)
     flown: list[Candidate] = []
     while len(flown) < trials:
-        asked = [study.ask() for _ in range(min(ROUND, trials - len(flown)))]
+        proposals = [study.ask() for _ in range(min(ROUND, trials - len(flown)))]
         cases = []
-        for number, trial in enumerate(asked, start=len(flown) + 1):
+        for number, trial in enumerate(proposals, start=len(flown) + 1):
             shares = {name: min(trial.suggest_float(name, 0.0, 1.0), 1.0 - 2**-53) for name in planned.variables}
             values = {name: spread.at(shares[name]) for name, spread in planned.variables.items()}
             cases.append(planned.flight(values, number, planned.seeds_at(number)[0]))
         results = fly_all(cases)
-        for trial, case, result in zip(asked, cases, results, strict=True):
+        for trial, case, result in zip(proposals, cases, results, strict=True):
             flown.append(Candidate(case, result))
             if result.verdict in (PASS, FAIL):
                 study.tell(trial, _objective(result))
@@ -139,7 +139,7 @@ def falsify(
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where along one parameter flights begin to fail."""
+    """Value of one parameter from which on flights fail."""
 
     name: str
     survived: float  # last value that passes
@@ -158,7 +158,7 @@ def boundary(
 ) -> Boundary | None:
     """The value of one parameter at which the case turns from pass to fail, to a share of its range.
 
-    The others stay at `fixed`, or at the middle of their range. Sections of the interval are flown side by side. None
+    The others stay at `fixed`, or at the middle of their range. Sections of the interval are flown in one batch. None
     if no section has two verdicts.
     """
     if name not in planned.variables:
@@ -174,9 +174,9 @@ def boundary(
     while True:
         points = [low + (high - low) * i / sections for i in range(sections + 1)]
         new = [value for value in points if value not in known]
-        found = _fly_values(planned, [{**others, name: value} for value in new])
-        known.update(zip(new, found, strict=True))
-        judged = [  # void and error say nothing of the line
+        candidates = _fly_values(planned, [{**others, name: value} for value in new])
+        known.update(zip(new, candidates, strict=True))
+        judged = [  # void and error do not count for the boundary
             (value, known[value].result.verdict == FAIL)
             for value in points
             if known[value].result.verdict in (PASS, FAIL)
@@ -193,7 +193,7 @@ def boundary(
 
 
 def _sections(case: FlightCase, side_by_side: int) -> int:
-    """How many pieces an interval is cut into at once."""
+    """Number of sections into which an interval is cut at once."""
     return HALVES if case.scenario or is_outside(case.control) else side_by_side
 
 
@@ -204,7 +204,7 @@ def _fly_values(planned: Planned, values: Sequence[dict[str, float | str]]) -> l
 
 @dataclass(frozen=True)
 class Map:
-    """Verdicts over two parameters, and the line between survived and lost."""
+    """Verdicts over two parameters, and the boundary between survived and lost."""
 
     across: str
     along: str
@@ -212,7 +212,7 @@ class Map:
     y: list[float]
     verdicts: np.ndarray  # [y, x] of words
     margins: np.ndarray  # [y, x]
-    line: list[tuple[float, float]] = field(default_factory=list)  # x and the y at which it turns
+    line: list[tuple[float, float]] = field(default_factory=list)  # x, and the y at which the verdict changes
 
 
 def boundary_map(
@@ -224,9 +224,9 @@ def boundary_map(
     tolerance: float | None = LINE_TOLERANCE,
     progress: Callable[[float], None] | None = None,
 ) -> Map:
-    """Fly a grid over two parameters and refine the line between pass and fail along the second one.
+    """Fly a grid over two parameters and refine the boundary between pass and fail along the second one.
 
-    `points` may differ across and along; without a tolerance the grid alone is flown.
+    `points` may differ across and along; without a tolerance only the grid is flown.
     """
     for name in (across, along):
         if name not in planned.variables:
@@ -236,9 +236,9 @@ def boundary_map(
         np.linspace(*_limits(planned, name), count).tolist() for name, count in zip((across, along), sides, strict=True)
     )
     others = {n: spread.at(0.5) for n, spread in planned.variables.items()}
-    found = _fly_values(planned, [{**others, across: a, along: b} for b in y for a in x])
-    verdicts = np.array([c.result.verdict for c in found]).reshape(len(y), len(x))
-    margins = np.array([c.result.margin for c in found]).reshape(len(y), len(x))
+    candidates = _fly_values(planned, [{**others, across: a, along: b} for b in y for a in x])
+    verdicts = np.array([c.result.verdict for c in candidates]).reshape(len(y), len(x))
+    margins = np.array([c.result.margin for c in candidates]).reshape(len(y), len(x))
     line = []
     for column, value in enumerate(x):
         turn = (
@@ -265,7 +265,7 @@ def _limits(planned: Planned, name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A failing flight and the smallest one found that fails in the same way."""
+    """A failing flight and the smallest flight that fails in the same way."""
 
     first: FlightCase
     case: FlightCase
@@ -273,7 +273,7 @@ class Shrunk:
     flown: int
 
     def sentence(self) -> str:
-        """For people."""
+        """The smallest failing flight as text."""
         case = self.case
         faults = " and ".join(_fault_words(injection) for injection in _faults(case)) or "no fault at all"
         weather = orders_of(case)[0].weather
@@ -333,24 +333,24 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
         return [r if _same(r, broken) else None for r in results]
 
     def whole(injection: Injection, key: str) -> float:
-        """Severity or duration at first: by shares of what is left, a fault that fails at any is halved for ever."""
+        """Initial severity or duration; steps are fractions of it, as fractions of the current value never end."""
         same = [f for f in _faults(case) if (f.fault.id, f.instance) == (injection.fault.id, injection.instance)]
         return max(f.severity if key == "severity" else min(f.end_s, result.ended_s) - f.start_s for f in same)
 
-    best, kept = case, result
+    best, best_result = case, result
     while True:
         before = best
         for smaller in (_without, _calmer):
             candidates = smaller(best)
             for candidate, hit in zip(candidates, fails(candidates) if candidates else [], strict=True):
                 if hit is not None:
-                    best, kept = candidate, hit
+                    best, best_result = candidate, hit
                     break
         for number, injection in enumerate(_faults(best)):
             for key in ("severity", "end_s") if injection.fault.has_severity else ("end_s",):
-                best, kept = _cut(best, kept, number, key, tolerance * whole(injection, key), fails)
+                best, best_result = _cut(best, best_result, number, key, tolerance * whole(injection, key), fails)
         if best == before:
-            return Shrunk(case, best, kept, flown)
+            return Shrunk(case, best, best_result, flown)
 
 
 def _same(result: FlightResult, broken: set[str]) -> bool:
@@ -358,12 +358,12 @@ def _same(result: FlightResult, broken: set[str]) -> bool:
 
 
 def _faults(case: FlightCase) -> tuple[Injection, ...]:
-    """Of a flight, or of all vehicles of its scenario."""
+    """Faults of a flight, or of all vehicles of its scenario."""
     return scenario_faults(case) if case.scenario else case.faults
 
 
 def _changed(case: FlightCase, number: int, fault: Injection | None) -> FlightCase:
-    """The flight with another fault in the place of one, or with none there."""
+    """The flight with one fault replaced, or removed if `fault` is None."""
     faults = [fault if n == number else known for n, known in enumerate(_faults(case))]
     if case.scenario:
         return with_faults(case, faults)
@@ -371,12 +371,12 @@ def _changed(case: FlightCase, number: int, fault: Injection | None) -> FlightCa
 
 
 def _without(case: FlightCase) -> list[FlightCase]:
-    """The flight without one of its faults."""
+    """Flights that each lack one of the faults."""
     return [_changed(case, number, None) for number in range(len(_faults(case)))]
 
 
 def _calmer(case: FlightCase) -> list[FlightCase]:
-    """Without all that is unusual, then without one thing at a time; a scenario without its wind."""
+    """Flights without all unusual conditions, then without one at a time; a scenario without its wind."""
     if case.scenario:
         return [without_wind(case)] if orders_of(case)[0].weather != Weather() else []
     simpler: list[FlightCase] = []
@@ -401,7 +401,7 @@ def _cut(
     least: float,
     fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
 ) -> tuple[FlightCase, FlightResult]:
-    """The smallest severity or duration of one fault that still fails, to `least`, by sections flown side by side."""
+    """The smallest severity or duration of one fault that still fails, to `least`, by sections flown in one batch."""
     injection = _faults(case)[number]
     if key == "end_s" and not math.isfinite(injection.end_s):
         longest = result.ended_s - injection.start_s

@@ -1,8 +1,10 @@
-"""Who can read and forge what goes over a network: connections to a Dask cluster and to a PostgreSQL store.
+"""Encryption of network connections: to a Dask cluster and to a PostgreSQL store.
 
-Dask sends Python objects that run code when they are read, so whoever reaches a scheduler without TLS may run programs
-as its user [DaskTls]. `tls://HOST:PORT` encrypts, and both sides show a certificate of the same authority. PostgreSQL
-is asked for encryption and for its certificate by the parameters of its URL [PostgresTls].
+Dask sends Python objects that run code when they are read, so anyone who reaches a scheduler without TLS may run
+programs
+as its user [DaskTls]. `tls://HOST:PORT` encrypts, and both sides show a certificate of the same authority. For
+PostgreSQL
+encryption and certificate are required by the parameters of its URL [PostgresTls].
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ TLS_TROUBLE = ("certificate", "does not support ssl", "sslmode", "alert unknown 
 
 
 def is_local(host: str | None) -> bool:
-    """Whether what goes to a host stays on this computer; a socket in a folder does."""
+    """Whether a host is this computer; a socket in a folder is."""
     if not host or host == "localhost" or host.startswith(("/", "@")):
         return True
     try:
@@ -47,7 +49,7 @@ def dask_client(address: str, timeout: str) -> Any:
     from distributed.security import Security
 
     place, _, _ = address.partition("?")
-    named = _certificates(address)
+    files = _certificates(address)
     scheme, host = _scheme_and_host(place)
     if scheme not in ("tls", "wss") and not is_local(host):
         warnings.warn(
@@ -56,14 +58,14 @@ def dask_client(address: str, timeout: str) -> Any:
             SecurityWarning,
             stacklevel=2,
         )
-    wanted: Any = Security(require_encryption=True, **named) if scheme == "tls" else None  # type: ignore[no-untyped-call]
-    if wanted is not None and not (wanted.tls_ca_file and wanted.tls_client_cert):
+    security: Any = Security(require_encryption=True, **files) if scheme == "tls" else None  # type: ignore[no-untyped-call]
+    if security is not None and not (security.tls_ca_file and security.tls_client_cert):
         raise RunError(
             f"{place} needs certificates: give tls://HOST:PORT?ca=FILE&cert=FILE&key=FILE, or set "
             "distributed.comm.tls in Dask's configuration"
         )
     try:
-        return Client(place, timeout=timeout, security=wanted)  # type: ignore[no-untyped-call]
+        return Client(place, timeout=timeout, security=security)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         why = _tls_reason(error)
         if why:
@@ -72,9 +74,9 @@ def dask_client(address: str, timeout: str) -> Any:
 
 
 def _certificates(address: str) -> dict[str, str]:
-    """Files that an address names, by Dask's names for them."""
+    """Certificate files that an address names, by Dask's names for them."""
     place, _, query = address.partition("?")
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for key, file in parse_qsl(query, keep_blank_values=True):
         if key not in CERTIFICATES:
             raise RunError(f"'{key}' is no part of a Dask address; known: {', '.join(CERTIFICATES)}")
@@ -82,8 +84,8 @@ def _certificates(address: str) -> dict[str, str]:
             raise RunError(f"certificates go with tls://, not with {place}")
         if not Path(file).expanduser().is_file():
             raise RunError(f"the Dask certificate file '{file}' ({key}) does not exist")
-        found[CERTIFICATES[key]] = str(Path(file).expanduser())
-    return found
+        files[CERTIFICATES[key]] = str(Path(file).expanduser())
+    return files
 
 
 def _scheme_and_host(place: str) -> tuple[str, str | None]:
@@ -97,7 +99,7 @@ def _scheme_and_host(place: str) -> tuple[str, str | None]:
 
 
 def _tls_reason(error: BaseException | None) -> str:
-    """The message of TLS, if that is the cause of an error."""
+    """The message of TLS, if that is the cause of an error; else empty."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"its certificate was not issued by the authority of this campaign ({error.verify_message})"
@@ -111,7 +113,7 @@ def _tls_reason(error: BaseException | None) -> str:
 
 
 def look_at_store(url: sa.URL, environment: Mapping[str, str] = os.environ) -> None:
-    """Warn if a store is on another computer and what goes there need not be encrypted."""
+    """Warn if a store is on another computer and its connection need not be encrypted."""
     if url.get_backend_name() != "postgresql":
         return
 
@@ -131,5 +133,5 @@ def look_at_store(url: sa.URL, environment: Mapping[str, str] = os.environ) -> N
 
 
 def is_tls_trouble(text: str) -> bool:
-    """Whether a database's answer says that the two sides do not trust each other: waiting does not help."""
+    """Whether a database's answer means that the two sides do not trust each other: retrying does not help."""
     return any(word in text.lower() for word in TLS_TROUBLE)

@@ -1,6 +1,7 @@
 """Signatures of evidence packs: SSH keys, which most engineers have, by OpenSSH's own `ssh-keygen -Y` [SSHSIG].
 
-What is signed is the list of hashes of all files. Nothing here touches a private key: ssh-keygen reads it, asks for its
+The signed text is the list of hashes of all files. Ironbird never reads a private key: ssh-keygen does, and asks
+for its
 passphrase or uses the agent.
 """
 
@@ -12,12 +13,12 @@ from pathlib import Path
 
 from ironbird.errors import StoreError
 
-NAMESPACE = "ironbird-evidence"  # a signature made for something else does not count
+NAMESPACE = "ironbird-evidence"  # a signature made for another purpose is refused
 _WHO = "signer"
 
 
 def sign(data: bytes, key: Path) -> bytes:
-    """The signature of some bytes by a private key (or a public one whose private part an agent holds)."""
+    """Sign bytes with a private key (or a public one whose private part an agent holds)."""
     if not key.is_file():
         raise StoreError(f"there is no key {key}: give a private SSH key, or make one with 'ssh-keygen -t ed25519'")
     done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], data)

@@ -1,7 +1,7 @@
-"""What a number of flights proves: failure probability with its interval, how many flights are needed, flakiness.
+"""What a number of flights proves: failure probability with its interval, number of flights needed, flakiness.
 
 Intervals are exact for independent flights drawn from the distribution that the case states ([ClopperPearson]): a grid
-or a search is no such draw, and the probability then says something about the plan, not about the world.
+or a search is no such draw, and the probability then describes the plan, not the world.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Probability:
 
     @property
     def estimate(self) -> float:
-        """Failures by trials."""
+        """Share of failures: failures over trials, NaN without trials."""
         return self.failures / self.trials if self.trials else math.nan
 
     def sentence(self) -> str:
-        """For people."""
+        """The probability and its interval as text."""
         if not self.trials:
             return "no flight was judged"
         return (
@@ -40,7 +40,7 @@ class Probability:
 
 
 def failure_probability(failures: int, trials: int, confidence: float = 0.95) -> Probability:
-    """The exact interval of [ClopperPearson]: never too narrow."""
+    """Failure probability with the exact interval of [ClopperPearson], which is never too narrow."""
     if not (0 <= failures <= trials and 0.0 < confidence < 1.0):
         raise IronbirdError(f"{failures} failures in {trials} trials at confidence {confidence}: impossible")
     tail = (1.0 - confidence) / 2.0
@@ -75,17 +75,17 @@ def flights_needed(probability: float, confidence: float = 0.95, failures: int =
 
 @dataclass(frozen=True)
 class Flakiness:
-    """Whether reruns of one case agree; only a control system outside the kernel can disagree with itself."""
+    """Whether reruns of one case agree; only an external control system can give different verdicts."""
 
     verdicts: dict[str, int]
 
     @property
     def flaky(self) -> bool:
-        """Whether more than one verdict came out."""
+        """Whether there is more than one verdict."""
         return len(self.verdicts) > 1
 
     def sentence(self) -> str:
-        """For people."""
+        """The counts of verdicts as text."""
         counts = ", ".join(f"{count} {name}" for name, count in sorted(self.verdicts.items()))
         return f"{'flaky' if self.flaky else 'stable'} over {sum(self.verdicts.values())} reruns: {counts}"
 
@@ -111,7 +111,7 @@ def beta_share(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Lentz's method."""
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
     tiny = 1e-300
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > tiny else tiny)

@@ -1,8 +1,8 @@
-"""The store of campaigns: SQLite by default, PostgreSQL by URL; traces as Parquet files beside it.
+"""The store of campaigns: SQLite by default, PostgreSQL by URL; traces as Parquet files next to it.
 
 A flight is a row that exists from the start of its campaign; its result is written once, in the transaction of its
 batch. So an interrupted campaign knows what is left, and no flight is judged twice. Tables are kept up to
-date by the migrations in `campaign/migrations`; a new store gets them as they are now.
+date by the migrations in `campaign/migrations`; a new store gets the present tables.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from ironbird.errors import StoreError, StoreWarning, UnknownNameError
 from ironbird.flight.judge import VERDICTS
 
 DEFAULT_FOLDER = Path("out") / "campaigns"
-PATIENCE_S = 60.0  # how long a lost database is waited for
+PATIENCE_S = 60.0  # s to wait for a database that does not answer
 OPENING_S = 5.0  # the same when it is opened: it may be about to start
 FULL_BYTES = 1_000_000  # a disk with less is full
 HEAD = "0002"  # the newest migration
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
-MANY = 500  # numbers in one question
+MANY = 500  # numbers in one query
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
@@ -81,7 +81,7 @@ flights = sa.Table(
 
 @dataclass(frozen=True)
 class Campaign:
-    """One campaign as stored."""
+    """One campaign of a store: name, title, version, files and digest."""
 
     id: int
     name: str
@@ -105,7 +105,7 @@ class OpenFlight:
 
 @dataclass(frozen=True)
 class StoredFlight:
-    """A flight as stored."""
+    """One flight of a store: its definition, result, and the version that flew it."""
 
     case: FlightCase
     digest: str  # of its definition when the campaign was made
@@ -115,12 +115,12 @@ class StoredFlight:
 
 
 def default_url() -> str:
-    """The embedded store."""
+    """URL of the default store: an SQLite file in the present folder."""
     return f"sqlite:///{DEFAULT_FOLDER / 'ironbird.db'}"
 
 
 def store_address(url: str | None = None) -> tuple[str, sa.URL]:
-    """The address of a store with its driver, as text and taken apart; nothing is opened."""
+    """The address of a store with its driver, as text and parsed; nothing is opened."""
     address = url or default_url()
     if address.startswith("postgresql://"):
         address = address.replace("postgresql://", "postgresql+psycopg://", 1)
@@ -172,7 +172,7 @@ class Store:
                 raise
 
     def _open_read_only(self, why: str) -> bool:
-        """A disk that takes nothing more, or a file that may not be written, can still be read: no file is made."""
+        """Try to open the store for reading only (full disk, no permission); no file is created."""
         if self.file is None or not self.file.is_file() or not self.file.stat().st_size:
             return False
         log = Path(f"{self.file}-wal")
@@ -187,10 +187,10 @@ class Store:
             sa.event.listen(self.engine, "connect", _reading_sqlite)
             try:
                 with self.engine.connect() as connection:
-                    found = connection.execute(_VERSION).scalar()
+                    version = connection.execute(_VERSION).scalar()
             except DBAPIError:
-                found = None
-            if found == HEAD:
+                version = None
+            if version == HEAD:
                 self.read_only = why
                 return True
             self.engine.dispose()
@@ -199,16 +199,16 @@ class Store:
 
     @property
     def folder(self) -> Path:
-        """Where traces and reports of this store go."""
+        """Folder of the traces and reports of this store."""
         return self.file.parent if self.file is not None else DEFAULT_FOLDER
 
     def trace_folder(self, name: str) -> Path:
-        """Where a campaign's traces are."""
+        """Folder of a campaign's traces."""
         _check_name(name)
         return self.folder / name / "traces"
 
     def trace_path(self, campaign: Campaign, result: FlightResult) -> Path | None:
-        """The file of a flight's trace, if one is there; a name that leads out of the folder is refused."""
+        """The file of a flight's trace, if one exists; a name that leads out of the folder is refused."""
         if result.trace is None:
             return None
         if not is_trace_name(result.trace):
@@ -220,11 +220,11 @@ class Store:
         return path if path.is_file() else None
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections to the database."""
         self.engine.dispose()
 
     def patiently(self, work: Callable[[Connection], Result], patience_s: float | None = None) -> Result:
-        """Do something in one transaction; a database that went away is waited for."""
+        """Call `work` in one transaction; retried while the database is temporarily unavailable."""
         deadline = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s)
         while True:
             try:
@@ -246,29 +246,29 @@ class Store:
         return sa.make_url(self.url).render_as_string(hide_password=True)
 
     def _words(self, error: DBAPIError, lost: bool) -> str:
-        """The message of a database, and what to do."""
+        """The error message for a database error, with its cure."""
         reason = str(error.orig).strip().splitlines()[0]
-        said = f"the store {self._place()} {'does not answer' if lost else 'refuses'}: {reason}"
+        message = f"the store {self._place()} {'does not answer' if lost else 'refuses'}: {reason}"
         if not self.sqlite:
             full = "No space left" in str(error.orig)
-            return said + ("; free space on the server, then 'ironbird campaign resume'" if full else "")
+            return message + ("; free space on the server, then 'ironbird campaign resume'" if full else "")
         if self.read_only and "readonly" in reason:
             return f"the store {self._place()} can only be read: {self.read_only}"
         if "is full" in reason or ("disk I/O error" in reason and self._disk_is_full()):
             return (
-                f"{said}: the disk is full. Nothing of this step is stored; free some space, then continue with "
+                f"{message}: the disk is full. Nothing of this step is stored; free some space, then continue with "
                 "'ironbird campaign resume'"
             )
         if "disk I/O error" in reason:
             return (
-                f"{said}: the disk cannot be written or read. Nothing of this step is stored; look into the "
+                f"{message}: the disk cannot be written or read. Nothing of this step is stored; look into the "
                 "system's log, repair the disk or copy the store, then continue with 'ironbird campaign resume'"
             )
         if "readonly" in reason or "unable to open" in reason:
-            return f"{said}; see to the rights of the file and its folder, or give another place with --store"
+            return f"{message}; see to the rights of the file and its folder, or give another place with --store"
         if "malformed" in reason or "not a database" in reason:
-            return f"{said}; restore it from a backup, or give another file with --store"
-        return said
+            return f"{message}; restore it from a backup, or give another file with --store"
+        return message
 
     def _disk_is_full(self) -> bool:
         try:
@@ -277,7 +277,7 @@ class Store:
             return False
 
     def _lost(self, error: DBAPIError) -> bool:
-        """Whether it may be otherwise in a moment: another one writes, or the server is away or starting."""
+        """Whether a retry may help: another process writes, or the server is away or starting."""
         text = str(error.orig)
         if self.sqlite:
             return "locked" in text
@@ -295,7 +295,7 @@ class Store:
         cases: Sequence[FlightCase] | Callable[[], Sequence[FlightCase]],
         named: Callable[[], None] | None = None,
     ) -> Campaign:
-        """A new campaign with all its flights, none of them flown.
+        """Create a campaign with all its flights, none of them flown.
 
         `named` is called once, as soon as the name belongs to this campaign and before its flights are written: work
         that need not wait for the writing begins there. So is `cases`, if it is a function, after that. If they are not
@@ -305,7 +305,7 @@ class Store:
         begin = [named] if named is not None else []
         if not callable(cases):
             _look_at_flights(cases)
-        found: list[Sequence[FlightCase]] = []
+        checked: list[Sequence[FlightCase]] = []
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "ironbird": ironbird_version(), "source": "{}", "digest": "", "software": software(), "files": "{}",
@@ -317,9 +317,9 @@ class Store:
             number = connection.execute(campaigns.insert().values(**row).returning(campaigns.c.id)).scalar_one()
             while begin:  # another attempt does not begin it again
                 begin.pop()()
-            if not found:
-                found.append(_look_at_flights(cases() if callable(cases) else cases))
-            whole = found[0]
+            if not checked:
+                checked.append(_look_at_flights(cases() if callable(cases) else cases))
+            whole = checked[0]
             shared: dict[object, Any] = {}
             digests = [case.digest(shared) for case in whole]
             sources, files = {**source, **vehicle_texts(whole)}, files_of(whole)
@@ -347,29 +347,29 @@ class Store:
         return self.patiently(work)
 
     def campaign(self, name: str) -> Campaign:
-        """A campaign by name."""
+        """The campaign with this name; raises UnknownNameError."""
 
         def work(connection: Connection) -> Campaign | list[str]:
             row = connection.execute(sa.select(campaigns).where(campaigns.c.name == name)).mappings().first()
             if row is None:
-                found = connection.execute(sa.select(campaigns.c.name)).scalars()
-                return [other for other in found if isinstance(other, str)]  # a damaged store has rows without names
+                names = connection.execute(sa.select(campaigns.c.name)).scalars()
+                return [other for other in names if isinstance(other, str)]  # a damaged store has rows without names
             return Campaign(**read_campaign(dict(row)))
 
-        found = self.patiently(work)
-        if isinstance(found, list):
+        result = self.patiently(work)
+        if isinstance(result, list):
             raise UnknownNameError(
-                "campaign", name, found, f"the store {self._place()}", "ironbird campaign list --all"
+                "campaign", name, result, f"the store {self._place()}", "ironbird campaign list --all"
             )
-        return found
+        return result
 
     def names(self) -> list[str]:
-        """All campaigns, oldest first."""
+        """Names of all campaigns, oldest first."""
         query = sa.select(campaigns.c.name).order_by(campaigns.c.id)
         return self.patiently(lambda connection: list(connection.execute(query).scalars()))
 
     def delete(self, name: str) -> None:
-        """Forget a campaign; its traces stay on disk."""
+        """Delete a campaign; its traces stay on disk."""
         number = self.campaign(name).id
 
         def work(connection: Connection) -> None:
@@ -387,19 +387,19 @@ class Store:
             .where(flights.c.campaign_id == campaign.id)
             .group_by(flights.c.verdict)
         )
-        found = {verdict or "open": count for verdict, count in self.patiently(lambda c: c.execute(query).all())}
-        return {name: found.get(name, 0) for name in (*VERDICTS, "open")}
+        counts = {verdict or "open": count for verdict, count in self.patiently(lambda c: c.execute(query).all())}
+        return {name: counts.get(name, 0) for name in (*VERDICTS, "open")}
 
     def open_flights(self, campaign: Campaign, cases: Sequence[FlightCase] | None = None) -> list[OpenFlight]:
-        """Flights that are not judged yet; whoever has just made the campaign of `cases` need not read them again."""
+        """Flights that are not judged yet; `cases` of a campaign just created need not be read again."""
         if cases is not None:
             known = sa.select(flights.c.number, flights.c.flight_id, flights.c.digest).where(
                 flights.c.campaign_id == campaign.id, flights.c.verdict.is_(None)
             )
-            found = self.patiently(lambda connection: connection.execute(known.order_by(flights.c.number)).all())
-            if any(cases[number].id != flight_id for number, flight_id, _ in found):
-                raise StoreError(f"campaign '{campaign.name}' was made of other flights")
-            return [OpenFlight(number, cases[number], digest) for number, _, digest in found]
+            known_rows = self.patiently(lambda connection: connection.execute(known.order_by(flights.c.number)).all())
+            if any(cases[number].id != flight_id for number, flight_id, _ in known_rows):
+                raise StoreError(f"campaign '{campaign.name}' was made of other flights: pass its own cases, or none")
+            return [OpenFlight(number, cases[number], digest) for number, _, digest in known_rows]
         query = (
             sa.select(flights.c.number, flights.c.flight_id, flights.c.digest, flights.c.definition)
             .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_(None))
@@ -416,7 +416,7 @@ class Store:
         return [(flight.number, flight.case) for flight in self.open_flights(campaign)]
 
     def case(self, campaign: Campaign, flight_id: str) -> FlightCase:
-        """The definition of one flight."""
+        """The definition of one flight, by its id."""
         return self.flight(campaign, flight_id).case
 
     def flight(self, campaign: Campaign, flight_id: str) -> StoredFlight:
@@ -436,12 +436,12 @@ class Store:
         )
 
     def digests(self, campaign: Campaign) -> dict[str, str]:
-        """The digest of each flight's definition as it was when the campaign was made, by flight."""
+        """The digest of each flight's definition when the campaign was created, by flight."""
         query = sa.select(flights.c.flight_id, flights.c.digest).where(flights.c.campaign_id == campaign.id)
         return {flight_id: digest for flight_id, digest in self.patiently(lambda c: c.execute(query).all())}
 
     def cases(self, campaign: Campaign) -> Iterator[FlightCase]:
-        """Definitions of all flights, in order."""
+        """Yield the definitions of all flights, in order."""
         query = (
             sa.select(flights.c.flight_id, flights.c.definition)
             .where(flights.c.campaign_id == campaign.id)
@@ -451,7 +451,7 @@ class Store:
         return (read_case(campaign.name, flight_id, text) for flight_id, text in rows)
 
     def write(self, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]]) -> int:
-        """Store the results of a batch in one transaction; flights judged before are left as they are.
+        """Store the results of a batch in one transaction; returns their number. Flights judged before do not change.
 
         A result of another definition than the campaign's is refused, and the whole batch with it.
         """
@@ -514,13 +514,13 @@ class Store:
         return self.patiently(work)
 
     def results(self, campaign: Campaign) -> list[FlightResult]:
-        """All judged flights in the order of the plan."""
+        """Results of all judged flights in the order of the plan."""
         return [read_result(campaign.name, row) for row in self._judged(campaign)]
 
     def _judged(self, campaign: Campaign) -> Sequence[Any]:
-        wanted = ("number", "flight_id", "digest", "verdict", "sha256", "result")
+        columns = ("number", "flight_id", "digest", "verdict", "sha256", "result")
         query = (
-            sa.select(*(flights.c[name] for name in wanted))
+            sa.select(*(flights.c[name] for name in columns))
             .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_not(None))
             .order_by(flights.c.number)
         )
@@ -558,14 +558,14 @@ class Store:
 
 
 def _plain(value: float) -> float | None:
-    """A database column has no infinities; the full result has them."""
+    """A number for a database column, which has no infinities: None in their place."""
     return value if abs(value) < 1e300 else None
 
 
 def _careful_sqlite(connection: Any, _record: Any) -> None:
-    """Survives a kill and a power cut; a second reader does not block the writer.
+    """Configure SQLite to survive a kill and a power cut, and to let readers not block the writer.
 
-    Transactions are begun by the engine: Python's driver would leave the making of tables outside of them.
+    Transactions are begun by the engine: Python's driver would create tables outside of them.
     """
     connection.isolation_level = None
     cursor = connection.cursor()
@@ -577,7 +577,7 @@ def _careful_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _reading_sqlite(connection: Any, _record: Any) -> None:
-    """Without a file for the index of the log, which a full disk cannot hold."""
+    """Configure SQLite for reading without creating a file for the index of the log, which needs disk space."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
     cursor.execute("PRAGMA query_only=ON")
@@ -585,7 +585,7 @@ def _reading_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _make_file(file: Path) -> None:
-    """A new store: its folders are on the disk for good, and only owner and group may write it."""
+    """Create the file of a new store: folders synced to disk, writable by owner and group only."""
     try:
         new = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -597,7 +597,7 @@ def _make_file(file: Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o664))
         _sync_folder(file.parent)
     except OSError:
-        return  # it is there; or it cannot be made, which the database says
+        return  # it exists; or it cannot be created, which the database reports
 
 
 def _sync_folder(folder: Path) -> None:
@@ -609,29 +609,29 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _warn_of_others(file: Path) -> None:
-    """Whoever can write a store can change verdicts: say so if that is more than its owner and group."""
+    """Warn if users other than owner and group can write a store, as they can change verdicts."""
     for path in (file, file.parent):
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             continue
-        sticky = path is not file and found.st_mode & stat.S_ISVTX
-        if found.st_mode & stat.S_IWOTH and not sticky:
+        sticky = path is not file and status.st_mode & stat.S_ISVTX
+        if status.st_mode & stat.S_IWOTH and not sticky:
             warnings.warn(
                 f"any user of this machine can change {path}, and with it verdicts: chmod o-w {path}",
                 StoreWarning,
                 stacklevel=4,
             )
-        if path is file and found.st_uid not in (os.geteuid(), 0):
+        if path is file and status.st_uid not in (os.geteuid(), 0):
             warnings.warn(
-                f"the store {path} belongs to another user (number {found.st_uid}), who can change its verdicts",
+                f"the store {path} belongs to another user (number {status.st_uid}), who can change its verdicts",
                 StoreWarning,
                 stacklevel=4,
             )
 
 
 def _migrate(connection: Connection) -> None:
-    """Bring the tables up to date; a new store gets them as they are now."""
+    """Migrate the tables to the present version; a new store gets the present tables."""
     tables = sa.inspect(connection).get_table_names()
     if not tables:
         metadata.create_all(connection)

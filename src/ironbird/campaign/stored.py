@@ -1,4 +1,4 @@
-"""Rows of a store read back: content of a database is checked before it is used."""
+"""Reading of stored rows: content of a database is checked before it is used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CASE: dict[str, type | tuple[type, ...]] = {
 
 
 def read_campaign(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a campaign: its name is fit for a folder, its texts are readable."""
+    """Checked content of a campaign's row: its name is fit for a folder, its texts are readable."""
     name = row["name"]
     if not re.fullmatch(NAME, name):
         raise StoreError(f"the store holds a campaign named {name!r}, which is no name; {RESTORE}")
@@ -48,7 +48,7 @@ def read_campaign(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_case(campaign: str, flight_id: str, text: str) -> FlightCase:
-    """The definition of a flight."""
+    """Checked definition of a flight from its stored text."""
     try:
         record = _table(text)
         case = FlightCase.from_record(record)
@@ -67,7 +67,7 @@ def read_case(campaign: str, flight_id: str, text: str) -> FlightCase:
 
 
 def read_result(campaign: str, row: Mapping[str, Any]) -> FlightResult:
-    """The result of a flight, of a row with flight_id, digest, verdict, sha256 and result."""
+    """Checked result of a flight from a row with flight_id, digest, verdict, sha256 and result."""
     try:
         result = FlightResult.from_record(_table(row["result"]))
         _typed(vars(result), _RESULT)
@@ -97,7 +97,7 @@ def read_result(campaign: str, row: Mapping[str, Any]) -> FlightResult:
 
 
 def is_trace_name(name: str) -> bool:
-    """Whether a text is a file name and no way out of a folder."""
+    """Whether a text is a plain file name that stays in its folder."""
     return re.fullmatch(TRACE, name) is not None and ".." not in name
 
 

@@ -1,4 +1,4 @@
-"""Suites: case files in, concrete flights out, in an order and with random numbers that never change."""
+"""Suites: from case files to concrete flights, always in the same order and with the same random numbers."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ class Suite:
     cases: tuple[Planned, ...]
 
     def sources(self) -> dict[str, str]:
-        """The text of all files, by their place relative to the suite's, which comes first.
+        """Texts of all files, by path relative to the suite's file, which comes first.
 
-        Vehicles, missions, commands and worlds of the project are among them, with what they are based on; the
-        catalogue's are not, nor are meshes and elevation tiles that a world takes.
+        Vehicles, missions, commands and worlds of the project are among them, with their base files; the
+        catalogue's are
+        not, nor are meshes and elevation tiles that a world uses.
         """
         paths = dict.fromkeys([self.path.resolve(), *(case.source.path.resolve() for case in self.cases)])
         for case in self.cases:
@@ -84,21 +85,21 @@ class Suite:
         return [flight for case in self.cases for flight in case.flights()]
 
     def first_flights(self, count: int) -> list[FlightCase]:
-        """So many of the flights, as `flights` begins."""
+        """The first `count` of the flights, in the order of `flights`."""
         return list(itertools.islice((flight for case in self.cases for flight in case.flights(count)), count))
 
     def samples(self, most: int | None = 2) -> list[FlightCase]:
-        """The first flight of each of the largest cases, which most of the flying will be; with None, of all cases."""
+        """The first flight of each of the largest cases, which take most of the time; with None, of all cases."""
         largest = sorted(self.cases, key=lambda case: -case.count())[:most]
         return [next(case.flights(1)) for case in largest]
 
     def count(self) -> int:
-        """Number of flights."""
+        """Number of flights of the suite."""
         return sum(case.count() for case in self.cases)
 
 
 def suite_names() -> list[str]:
-    """Built-in suites."""
+    """Names of the built-in suites."""
     return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
 
 
@@ -166,7 +167,7 @@ def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
 
 
 def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
-    """The suite of a TOML file that was read, and its problems; files that it includes are read here."""
+    """The suite of a parsed TOML file, and its problems; files that it includes are read here."""
     source, problems = cases_of(file)
     if source is None:
         return None, problems
@@ -175,8 +176,8 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
     head = source.data.get("suite")
     sources: list[Source] = []
     for number, pattern in enumerate((head or {}).get("include", [])):
-        found, more = _included(source, pattern, ("suite", "include", number))
-        sources += [s for s in found if s.path not in {known.path for known in sources}]
+        included, more = _included(source, pattern, ("suite", "include", number))
+        sources += [s for s in included if s.path not in {known.path for known in sources}]
         problems += more
     sources.append(source)
     planned = [
@@ -195,7 +196,7 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
         ids.setdefault(case.id, case)
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
-    problems = list(dict.fromkeys(problems))  # a wrong default is wrong once
+    problems = list(dict.fromkeys(problems))  # report a wrong default only once
     return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
 
 
@@ -226,13 +227,13 @@ def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], l
 
 
 def read_cases(path: Path) -> tuple[Source | None, list[Problem]]:
-    """A file that keeps to the grammar, or its problems."""
+    """A case file whose grammar is correct, or its problems."""
     source = read_source(path)
     return (None, [source]) if isinstance(source, Problem) else cases_of(source)
 
 
 def cases_of(source: Source) -> tuple[Source | None, list[Problem]]:
-    """A TOML file that was read if its head is that of cases, and what in it does not keep to the grammar."""
+    """A parsed TOML file if it has the head of a case file, and problems of its grammar."""
     if problems := other_kind(source, "case", "suite") or schema_problems(source, SCHEMA):
         return None, problems
     try:
@@ -259,9 +260,9 @@ def _merged(suite: Source, source: Source, number: int) -> dict[str, Any]:
 
 
 def with_definitions(tables: Sequence[Mapping[str, Any]], files: Sequence[str]) -> list[dict[str, Any]]:
-    """Tables of faults with the definitions that files give: a flight does not depend on them.
+    """Tables of faults with the definitions of fault files inserted, so that a flight does not depend on them.
 
-    A file that cannot be read defines nothing; `check` says why.
+    A file that cannot be read defines nothing; `check` reports it.
     """
     known: dict[str, Fault] = {}
     for file in files:
@@ -278,7 +279,7 @@ def with_definitions(tables: Sequence[Mapping[str, Any]], files: Sequence[str]) 
 
 
 def _without_minus_zero(value: Any) -> Any:
-    """-0.0 as 0.0: the text of a flight leaves out what is usual, and it must read back as the same flight."""
+    """-0.0 as 0.0: the text of a flight omits default values, and must read back as the same flight."""
     if isinstance(value, dict):
         return {key: _without_minus_zero(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -289,7 +290,7 @@ def _without_minus_zero(value: Any) -> Any:
 def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself.
 
-    A file of an autopilot's parameters is taken by its values, so that a flight does not depend on it.
+    A file of an autopilot's parameters is replaced by its values, so that a flight does not depend on it.
     """
 
     def absolute(value: Any) -> Any:
@@ -306,9 +307,9 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             result[key] = absolute(result[key])
     options = result.get("options")
     if isinstance(options, Mapping):
-        told = options.get("params")
-        if isinstance(told, str) and told.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(told):
-            result["options"] = {**options, "params": params_text(read_param_file(folder / told))}
+        params = options.get("params")
+        if isinstance(params, str) and params.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(params):
+            result["options"] = {**options, "params": params_text(read_param_file(folder / params))}
     if "faults_files" in result:
         names = result["faults_files"]
         result["faults_files"] = [name if "\0" in name else str((folder / name).resolve()) for name in names]

@@ -1,4 +1,4 @@
-"""A campaign in figures: verdicts by case, worst margins, failure probabilities; and two campaigns side by side."""
+"""A campaign in figures: verdicts by case, worst margins, failure probabilities; and comparison of two campaigns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ironbird.flight.judge import FAIL, PASS, VERDICTS
 
 @dataclass(frozen=True)
 class CaseSummary:
-    """All flights of one case."""
+    """Figures of all flights of one case."""
 
     case_id: str
     verdicts: dict[str, int]
-    expected: int  # flights that came out as the case says
+    expected: int  # flights with the expected verdict
     flights: int
     worst: FlightResult
     probability: Probability  # of failing, among flights that passed or failed
@@ -31,11 +31,11 @@ class CaseSummary:
 
     @property
     def as_expected(self) -> bool:
-        """Whether every flight came out as the case says."""
+        """Whether every flight has the verdict that the case expects."""
         return self.expected == self.flights
 
     def failures(self) -> str:
-        """How many failed, for people; with an interval if they were drawn at random."""
+        """Number of failures as text; with an interval if the flights were drawn at random."""
         if self.sampled or not self.probability.trials:
             return self.probability.sentence()
         return f"{self.probability.failures} of {self.probability.trials} failed"
@@ -44,9 +44,9 @@ class CaseSummary:
 def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = ()) -> set[str]:
     """Cases whose flights are independent random draws: planned so (`monte_carlo`), or many seeds of one point.
 
-    `source` has the files of a campaign's suite; what is no case file in it is passed over.
+    `source` has the files of a campaign's suite; files that are no case files are ignored.
     """
-    found = set()
+    cases = set()
     for text in source.values():
         try:
             data = read_toml(text)
@@ -57,12 +57,12 @@ def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = (
         for case in data.get("case", []) if isinstance(data.get("case"), list) else []:
             plan = case.get("plan", usual) if isinstance(case, dict) else None
             if isinstance(plan, dict) and plan.get("kind") == "monte_carlo":
-                found.add(str(case.get("id")))
+                cases.add(str(case.get("id")))
     seeds: dict[str, set[int]] = {}
     varied = {result.case_id for result in results if result.values}
     for result in results:
         seeds.setdefault(result.case_id, set()).add(result.seed)
-    return found | {case for case, numbers in seeds.items() if len(numbers) > 1 and case not in varied}
+    return cases | {case for case, numbers in seeds.items() if len(numbers) > 1 and case not in varied}
 
 
 def by_case(
@@ -72,11 +72,11 @@ def by_case(
     groups: dict[str, list[FlightResult]] = {}
     for result in results:
         groups.setdefault(result.case_id, []).append(result)
-    found = []
+    summaries = []
     for case_id, flights in groups.items():
         counts = Counter(flight.verdict for flight in flights)
         judged = counts[PASS] + counts[FAIL]
-        found.append(
+        summaries.append(
             CaseSummary(
                 case_id,
                 {v: counts[v] for v in VERDICTS},
@@ -87,7 +87,7 @@ def by_case(
                 case_id in sampled,
             )
         )
-    return found
+    return summaries
 
 
 def _margin(result: FlightResult) -> float:
@@ -95,13 +95,13 @@ def _margin(result: FlightResult) -> float:
 
 
 def exit_code(results: Sequence[FlightResult]) -> int:
-    """0 if every flight came out as its case says (without a word of it: passed), else 1."""
+    """0 if every flight has the verdict that its case expects (by default pass), else 1."""
     return 0 if results and all(result.as_expected for result in results) else 1
 
 
 @dataclass(frozen=True)
 class Change:
-    """A flight that is in both campaigns and came out differently."""
+    """A flight of both campaigns with a different result."""
 
     flight_id: str
     before: FlightResult
@@ -109,7 +109,7 @@ class Change:
 
     @property
     def margin(self) -> float:
-        """By how much the margin moved; negative is worse."""
+        """Change of the margin; negative is worse."""
         if self.before.margin == self.after.margin or (
             math.isnan(self.before.margin) and math.isnan(self.after.margin)
         ):
@@ -137,13 +137,13 @@ class Difference:
 
     verdicts: list[Change]  # changed verdicts
     margins: list[Change]  # same verdict, another margin; largest movement first
-    redefined: dict[str, list[str]]  # what of a flight's definition is not the same, by flight
+    redefined: dict[str, list[str]]  # redefined parts, by flight
     only_before: list[str]
     only_after: list[str]
     same: int  # flights with equal hashes of their logs
 
     def redefinitions(self) -> dict[str, int]:
-        """In how many flights what was redefined."""
+        """Number of flights by redefined part."""
         return dict(Counter(", ".join(what) for what in self.redefined.values()))
 
     def record(self) -> dict[str, Any]:
@@ -165,10 +165,10 @@ def _number(value: float) -> float | None:
 def compare(
     before: Sequence[FlightResult], after: Sequence[FlightResult], cases: Sequence[Mapping[str, FlightCase]] = ()
 ) -> Difference:
-    """Which verdicts changed, and by how much the margins moved; flights are paired by case, values and seed.
+    """Changed verdicts and margins between two campaigns; flights are paired by case, values and seed.
 
-    A changed vehicle, parameter or requirement does not part them: that is what a comparison is for. With the two
-    campaigns' `cases` by id it also knows what was redefined. Campaigns without a common flight cannot be compared.
+    A changed vehicle, parameter or requirement does not separate a pair: that is what a comparison is for. With the two
+    campaigns' `cases` by id redefined parts are reported too. Campaigns without a common flight cannot be compared.
     """
     old, new = {r.id: r for r in before}, _partners(before, after)
     repeated = {partner.id for partner in new.values()}
@@ -191,22 +191,22 @@ def compare(
 def _partners(before: Sequence[FlightResult], after: Sequence[FlightResult]) -> dict[str, FlightResult]:
     """The later flight that repeats each earlier one: by case, varied values and seed, else by id.
 
-    A range with more steps gives its points other numbers; a point is what its values are.
+    A range with more steps gives its points other numbers; a point is identified by its values.
     """
     places: dict[object, list[FlightResult]] = {}
     for result in after:
         places.setdefault(_point(result), []).append(result)
     ids = {result.id: result for result in after}
-    found: dict[str, FlightResult] = {}
-    taken: set[str] = set()
+    partners: dict[str, FlightResult] = {}
+    used: set[str] = set()
     for by_values in (True, False):
         for result in before:
             same = places.get(_point(result), []) if by_values else []
             partner = same[0] if len(same) == 1 else None if by_values else ids.get(result.id)
-            if result.id not in found and partner is not None and partner.id not in taken:
-                found[result.id] = partner
-                taken.add(partner.id)
-    return found
+            if result.id not in partners and partner is not None and partner.id not in used:
+                partners[result.id] = partner
+                used.add(partner.id)
+    return partners
 
 
 def _point(result: FlightResult) -> object:
@@ -214,9 +214,9 @@ def _point(result: FlightResult) -> object:
 
 
 def _redefined(before: FlightCase, after: FlightCase) -> list[str]:
-    """What of a definition changed: the tables of its order that differ, else the vehicle's file."""
+    """Parts of a definition that changed: the tables of its order that differ, else the vehicle's file."""
     old, new = before.record(), after.record()
-    found = [key for key in old if key not in (*LABELS, "tags", "vehicle") and old[key] != new.get(key)]
+    parts = [key for key in old if key not in (*LABELS, "tags", "vehicle") and old[key] != new.get(key)]
     if Path(before.vehicle).stem != Path(after.vehicle).stem:
-        return [f"vehicle {Path(before.vehicle).stem} -> {Path(after.vehicle).stem}", *found]
-    return found or [f"vehicle file {Path(after.vehicle).stem}"]
+        return [f"vehicle {Path(before.vehicle).stem} -> {Path(after.vehicle).stem}", *parts]
+    return parts or [f"vehicle file {Path(after.vehicle).stem}"]

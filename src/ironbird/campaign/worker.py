@@ -1,4 +1,4 @@
-"""The first thing that a worker process of a campaign does."""
+"""Initialisation of a worker process of a campaign."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ OBJECTS_UNTIL_GC = 50_000  # what a worker makes is plain data without cycles
 
 
 def begin_worker(parent: int) -> None:
-    """A worker ends with its parent, however that ends, and leaves Ctrl-C to it.
+    """Initialise a worker: it ends with its parent, however that ends, and ignores Ctrl-C.
 
-    It keeps the memory of a log for the next one: what is given back has to be cleared by the system again.
+    It keeps freed memory of a log for the next one, as the system would have to clear it again.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore", IronbirdWarning)  # whoever read the suite has shown it
+    warnings.simplefilter("ignore", IronbirdWarning)  # the process that read the suite has shown it
     with contextlib.suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     with contextlib.suppress(OSError, AttributeError, TypeError):  # GNU C library only

@@ -21,7 +21,7 @@ MOVING = (  # signals that show when something happened, better than places and 
 
 @dataclass(frozen=True)
 class Shift:
-    """Add `seconds` to the time of the simulation; `correlation` is that of the signals after it, `before` without."""
+    """Time shift: add `seconds` to simulated times; `correlation` is that after the shift, `before` without it."""
 
     seconds: float
     correlation: float
@@ -39,7 +39,7 @@ class Shift:
 
 
 def find_shift(real: Record, simulated: Record, names: Sequence[str], most_s: float | None = None) -> Shift:
-    """The shift with the highest mean correlation over the common signals; raises if there is none."""
+    """The time shift with the highest mean correlation over the common signals; raises if there is none."""
     used = [name for name in MOVING if name in names] or list(names)
     used = [name for name in used if not any(stands(record.track(name).values) for record in (real, simulated))]
     if not used:
@@ -49,9 +49,9 @@ def find_shift(real: Record, simulated: Record, names: Sequence[str], most_s: fl
         )
     length = max(real.length_s, simulated.length_s)
     step_s = max(STEP_S, length / MOST_STEPS)
-    found = [_correlations(*(_sampled(record, name, step_s) for record in (real, simulated))) for name in used]
-    together = np.mean([whole for whole, _ in found], axis=0)
-    overlapping = np.mean([common for _, common in found], axis=0)
+    correlations = [_correlations(*(_sampled(record, name, step_s) for record in (real, simulated))) for name in used]
+    together = np.mean([whole for whole, _ in correlations], axis=0)
+    overlapping = np.mean([common for _, common in correlations], axis=0)
     half = len(together) // 2
     lags = (np.arange(len(together)) - half) * step_s
     if most_s is not None:
@@ -74,14 +74,14 @@ def find_shift(real: Record, simulated: Record, names: Sequence[str], most_s: fl
 
 
 def _sampled(record: Record, name: str, step_s: float) -> np.ndarray:
-    """A signal on an even grid from zero, NaN outside of it."""
+    """A signal on an even time grid from zero, NaN outside its range."""
     track = record.track(name)
     time_s = np.arange(0.0, record.length_s + 0.5 * step_s, step_s)
     return np.interp(time_s, track.time_s, track.values, left=np.nan, right=np.nan)
 
 
 def _correlations(real: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every lag of the simulation the cross-correlation of the whole records, and Pearson's of what overlaps.
+    """For every lag of the simulation the cross-correlation of the whole records, and Pearson's of the overlap.
 
     The first finds the lag: it falls where motion is shifted out of the overlap, whereas two tails of a decay always
     agree by Pearson's. Both are -1 where too little overlaps.

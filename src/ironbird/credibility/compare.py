@@ -1,4 +1,4 @@
-"""A real record against simulated ones: indices with uncertainty, measures beside them, verdicts."""
+"""Comparison of a real record with simulated ones: indices with uncertainty, established measures, verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEGREES = (50.0, 65.0)  # ratio of spreads between degrees and radians (57.3)
 
 @dataclass(frozen=True)
 class Index:
-    """One index: what it is of, error, tolerable error and the 95 % interval."""
+    """One credibility index: its subject, error, tolerable error and the 95 % interval."""
 
     test: Test
     value: float
@@ -39,14 +39,14 @@ class Index:
     unit: str
     text: str
     passed: bool
-    least: float  # of its parts: magnitude and phase of a response, else the index itself
+    least: float  # least of its parts: magnitude and phase of a response, else the index itself
     draws: np.ndarray = field(repr=False)
     runs: list[float] = field(default_factory=list)  # of the single simulated runs
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One established measure; `passed` is None where it has no limit."""
+    """One established measure of agreement; `passed` is None where it has no limit."""
 
     name: str
     signal: str
@@ -58,7 +58,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ErrorEvent:
-    """What a mean over the window hides: the worst moment, and how long the error was beyond the tolerable one."""
+    """What a mean over the window hides: the worst moment, and how long the error exceeded the tolerable one."""
 
     signal: str
     unit: str
@@ -73,7 +73,7 @@ class ErrorEvent:
 
 @dataclass(frozen=True)
 class Pair:
-    """One signal of both records on one grid of time, for pictures."""
+    """One signal of the real and the simulated records on one time grid, for plots."""
 
     signal: str
     unit: str
@@ -84,7 +84,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Bode:
-    """A frequency response of both."""
+    """A frequency response of the real and the simulated record."""
 
     test: Test
     real: FrequencyResponse
@@ -112,12 +112,12 @@ class Comparison:
 
     @property
     def smallest(self) -> Index:
-        """The worst single index; magnitude and phase of a response count apart, as their mean hides one of them."""
+        """The worst single index; magnitude and phase of a response count separately, as their mean hides one."""
         return min(self.indices, key=lambda index: index.least)
 
     @property
     def passed(self) -> bool:
-        """Whether every index and every tolerance with a limit is met; the other measures only inform."""
+        """Whether every index and every tolerance with a limit is met; other measures only inform."""
         return all(index.passed for index in self.indices)
 
 
@@ -130,7 +130,7 @@ def compare(
     window_s: tuple[float, float] | None = None,
     most_shift_s: float | None = None,
 ) -> Comparison:
-    """Compare; raises `RecordError` where a record allows no statement."""
+    """Compare simulated records with a real one; raises `RecordError` where a record allows no statement."""
     plan = plan or Plan()
     if not simulated:
         raise RecordError("give at least one simulated record")
@@ -198,16 +198,16 @@ def _common(real: Record, simulated: Sequence[Record]) -> list[str]:
 
 
 def _window(
-    real: Record, simulated: Sequence[Record], names: Sequence[str], asked: tuple[float, float] | None
+    real: Record, simulated: Sequence[Record], names: Sequence[str], chosen: tuple[float, float] | None
 ) -> tuple[float, float]:
     tracks = [record.track(name) for record in (real, *simulated) for name in names]
     low, high = max(float(t.time_s[0]) for t in tracks), min(float(t.time_s[-1]) for t in tracks)
-    if asked is not None:
-        low, high = max(low, asked[0]), min(high, asked[1])
+    if chosen is not None:
+        low, high = max(low, chosen[0]), min(high, chosen[1])
     if not high > low:
         raise RecordError(
             f"the records do not overlap: {real.path.name} and the simulation have no common time"
-            + (f" in the window {asked[0]:g} to {asked[1]:g} s" if asked else "")
+            + (f" in the window {chosen[0]:g} to {chosen[1]:g} s" if chosen else "")
         )
     return low, high
 
@@ -227,16 +227,16 @@ def _clipped(test: Test, window: tuple[float, float]) -> tuple[float, float]:
 def _testable(
     tests: Sequence[Test], real: Record, simulated: Sequence[Record], window: tuple[float, float]
 ) -> tuple[list[Test], list[str]]:
-    """Usual tests without those of signals that stand still in the real record; these are reported."""
-    kept, skipped = [], []
+    """The default tests without those of signals that are constant in the real record; these are reported."""
+    usable, skipped = [], []
     for test in tests:
         values = real.track(test.signal).at(np.linspace(*window, 1000))
         if stands(values):
             if test.kind == "time":
                 skipped.append(f"{test.signal} stands still in {real.path.name}")
         else:
-            kept.append(test)
-    return kept, skipped
+            usable.append(test)
+    return usable, skipped
 
 
 class _Tested:
@@ -304,7 +304,7 @@ class _Tested:
         return self.test.limit
 
     def index(self) -> Index:
-        """The index with its uncertainty: blocks drawn again, over all runs."""
+        """The index with its uncertainty: bootstrap of blocks, over all runs."""
         values, draws, errors = [], [], []
         for run, simulated in enumerate(self.simulated):
             value, error, tolerance, drawn = getattr(self, f"_{self.test.kind}")(run, simulated)
@@ -388,7 +388,7 @@ class _Tested:
     # ------------------------------------------------------------------ frequency
 
     def _spectra(self, number: int) -> Spectra:
-        """Of the real record (0) or a simulated run (1 …): the longest window that leaves enough of them."""
+        """Spectra of the real record (0) or a simulated run (1 …), with the longest window that gives enough."""
         band = (self.test.band_radps[0], self.test.band_radps[1])
         record_s = self.window[1] - self.window[0]
         window_s = window_lengths(band, record_s)[-1]
@@ -426,7 +426,7 @@ class _Tested:
             drawn.append(value_of(((mag, mag_eps), (pha, pha_eps))))
         return value_of(errors), errors[0][0], errors[0][1], np.array(drawn)
 
-    # ------------------------------------------------------------------ beside the index
+    # ------------------------------------------------------------------ established measures
 
     def measures(self) -> list[Measure]:
         """Established measures of the first simulated run."""
@@ -451,7 +451,7 @@ class _Tested:
         )
         geers = metrics.sprague_geers(real_curve, other_curve)
         ship = metrics.russell(real_curve, other_curve)
-        found = [
+        measures = [
             Measure(
                 "Theil TIC",
                 signal,
@@ -475,16 +475,18 @@ class _Tested:
         if len(thin_real) >= ISO_LEAST and float(np.ptp(thin_real)) > 0:
             iso = rating(thin_real, thin_other)
             parts = f"Z {iso.corridor:.3f}, P {iso.phase:.3f}, M {iso.magnitude:.3f}, S {iso.slope:.3f}"
-            found.append(Measure("ISO 18571 R", signal, iso.value, "> 0.58", iso.value > 0.58, f"{iso.word}: {parts}"))
+            measures.append(
+                Measure("ISO 18571 R", signal, iso.value, "> 0.58", iso.value > 0.58, f"{iso.word}: {parts}")
+            )
         name = self.test.qualification or USUAL.get(signal, "")
         if name:
             allowed = bound(name)
             limits = np.maximum(allowed.share * np.abs(real_curve), allowed.amount)
             inside = float(np.mean(np.abs(real_curve - other_curve) <= limits))
-            found.append(
+            measures.append(
                 Measure("qualification, share inside", signal, inside, "1", inside == 1.0, f"{name}: {allowed.source}")
             )
-        return found
+        return measures
 
     def event(self) -> ErrorEvent:
         """The worst moment of the first simulated run, and its delay."""
@@ -509,7 +511,7 @@ class _Tested:
         )
 
     def _delay(self) -> tuple[float, float]:
-        """The shift of this signal alone with the smallest error, within a tenth of the window."""
+        """The shift (s) of this signal alone with the smallest error, within a tenth of the window, and that error."""
         most = max(1, min(len(self.real) // 10, 500))
         real, other = self.real, self.simulated[0]
         best = (math.inf, 0)
@@ -521,16 +523,16 @@ class _Tested:
         return best[1] * self.step_s, best[0]
 
     def pair(self) -> Pair:
-        """Both curves."""
+        """The curves of both records on one time grid."""
         return Pair(self.test.signal, self.unit, self.time_s, self.real, self.simulated)
 
     def bode(self) -> Bode:
-        """Both responses."""
+        """The frequency responses of the real record and the first simulated run."""
         return Bode(self.test, self._spectra(0).response(), self._spectra(1).response())
 
 
 def check_mark(text: str) -> tuple[str, float]:
-    """`time=0.4` of the command line: a class and its weight."""
+    """Parse `time=0.4` of the command line: a class and its weight."""
     name, equals, value = text.partition("=")
     try:
         if name in CLASSES and equals and math.isfinite(float(value)) and float(value) >= 0:

@@ -1,9 +1,11 @@
-"""The recorded commands of a real flight drive the model, so that only a log and a vehicle are needed.
+"""Drives the model with the recorded commands of a real flight, so that only a log and a vehicle are needed.
 
-A vehicle that is unstable without its control system runs away from any record within seconds, whatever the model is
-worth. So the model starts again from the recorded motion every `restart_s`, all pieces side by side as lanes; what is
-compared is how well it foretells each piece. Frequencies below two periods of a piece are therefore not judged. Not
-modelled: the wind of that day (calm air is taken) and what pushed the vehicle while it stood on the ground.
+A vehicle that is unstable without its control system diverges from any record within seconds, however good the
+model is.
+So the model starts again from the recorded motion every `restart_s`, all pieces in parallel as lanes; the comparison is
+of its prediction of each piece. Frequencies below two periods of a piece are therefore not judged. Not modelled:
+the wind
+of that day (calm air is taken) and forces on the vehicle while it stood on the ground.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from ironbird.vehicles.templates.rotorcraft import SPIN
 RESTART_S = 1.0
 BEFORE_S = 0.2  # motors get their speed from the commands before a piece begins
 LOG_S = 0.01
-COMMAND_S = 0.002  # commands are looked at so often
+COMMAND_S = 0.002  # s between two updates of the commands
 CLEAR_M = 5.0  # lowest height of the driven model: the ground must not push it
 STATES = ("body.p", "body.v", "body.q", "body.w")
 OUTPUTS = {
@@ -51,41 +53,41 @@ LEAST_BAND = 1.5  # of the highest to the lowest frequency of a response
 
 @dataclass(frozen=True)
 class Driven:
-    """The simulated record, the real one with combined commands, and the forecast of whoever changes nothing."""
+    """The simulated record, the real one with combined commands, and the prediction "no change" as a reference."""
 
     real: Record
     simulated: Record
-    held: Record  # each piece's first value, kept
+    held: Record  # the first value of each piece, held constant
     restart_s: float
     window_s: tuple[float, float]
 
     def fitted(self, plan: Plan) -> Plan:
-        """The plan without what cannot be judged on pieces: responses below two periods of one, places and courses."""
+        """The plan without tests that pieces do not allow: responses below two periods of one, positions, courses."""
         tests = list(plan.test) or usual_tests([name for name in self.real.tracks if name in self.simulated.tracks])
         if not plan.test:
             tests = [test for test in tests if test.signal not in (*POSITION, "yaw")]
         lowest = 2 * 2 * math.pi / self.restart_s
-        kept = []
+        usable = []
         for test in tests:
             if test.kind == "frequency":
                 if test.band_radps[1] <= LEAST_BAND * lowest:
                     continue
                 test = test.model_copy(update={"band_radps": [max(test.band_radps[0], lowest), test.band_radps[1]]})
-            kept.append(test)
-        return plan.model_copy(update={"test": kept})
+            usable.append(test)
+        return plan.model_copy(update={"test": usable})
 
     def beside(self, comparison: Comparison) -> Comparison:
-        """The comparison, and how much better the model foretells than whoever changes nothing."""
-        found = []
+        """The comparison, with the skill of the model's prediction against the prediction "no change"."""
+        measures = []
         for pair in comparison.pairs:
-            held = self.held.track(pair.signal).at(pair.time_s)
+            unchanged = self.held.track(pair.signal).at(pair.time_s)
             model, nothing = (
-                float(np.sqrt(np.mean((pair.real - values) ** 2))) for values in (pair.simulated[0], held)
+                float(np.sqrt(np.mean((pair.real - values) ** 2))) for values in (pair.simulated[0], unchanged)
             )
             skill = 1 - model / nothing if nothing > 0 else -math.inf
             detail = f"rms error {model:.4g} {pair.unit}, of no change {nothing:.4g}"
-            found.append(Measure("skill against no change", pair.signal, skill, "> 0", skill > 0, detail))
-        return replace(comparison, measures=[*comparison.measures, *found])
+            measures.append(Measure("skill against no change", pair.signal, skill, "> 0", skill > 0, detail))
+        return replace(comparison, measures=[*comparison.measures, *measures])
 
 
 def drive(
@@ -152,7 +154,7 @@ def _commands(real: Record, model: CompiledModel, how: DriveTable, vehicle: Vehi
         for input_ in inputs:
             if input_ not in model.flat.u.start:
                 raise UnknownNameError("input", input_, model.flat.u.start, f"vehicle '{vehicle.id}'")
-    found: dict[str, Track] = {}
+    commands: dict[str, Track] = {}
     for input_ in model.flat.u.start:
         signal = inputs.get(input_, "")
         if signal not in real.tracks:
@@ -166,14 +168,14 @@ def _commands(real: Record, model: CompiledModel, how: DriveTable, vehicle: Vehi
         track = real.tracks[signal]
         values = track.values * how.scale + how.offset
         low, high = (0.0, 1.0) if input_.startswith("rotor/") else (-1.0, 1.0)
-        outside = float(np.mean((values < low - 1) | (values > high + 1)))  # beyond what a mixer asks for in excess
+        outside = float(np.mean((values < low - 1) | (values > high + 1)))  # beyond the excess that mixers command
         if outside > 0.5:
             raise RecordError(
                 f"{real.path.name}: {signal} lies far outside {low:g} to {high:g} in {outside:.0%} of its samples, "
                 f"so it is no "
                 f"command of '{input_}'; give scale and offset in a [drive] table"
             )
-        found[input_] = Track(track.time_s, np.clip(values, low, high), "1")
+        commands[input_] = Track(track.time_s, np.clip(values, low, high), "1")
     used = {inputs[input_] for input_ in model.flat.u.start}
     if not how.inputs:
         extra = [name for name in real.tracks if name.startswith("motor_") and name not in used]
@@ -183,18 +185,18 @@ def _commands(real: Record, model: CompiledModel, how: DriveTable, vehicle: Vehi
                 f"log of another "
                 "vehicle; a [drive] table in a tests file says which signals drive it"
             )
-    return found
+    return commands
 
 
 def _window(
-    real: Record, commands: Mapping[str, Track], asked: tuple[float, float] | None, piece_s: float
+    real: Record, commands: Mapping[str, Track], chosen: tuple[float, float] | None, piece_s: float
 ) -> tuple[float, float]:
     names = [name for name in (*VELOCITY, *ATTITUDE, *RATES) if name in real.tracks]
     tracks = [*(real.tracks[name] for name in names), *commands.values()]
     low = max(float(track.time_s[0]) for track in tracks) + BEFORE_S
     high = min(float(track.time_s[-1]) for track in tracks)
-    if asked is not None:
-        low, high = max(low, asked[0]), min(high, asked[1])
+    if chosen is not None:
+        low, high = max(low, chosen[0]), min(high, chosen[1])
     if high - low < piece_s:
         raise RecordError(
             f"{real.path.name} holds {max(high - low, 0):.2f} s that can be driven, a piece is {piece_s:g} s; choose "
@@ -204,7 +206,7 @@ def _window(
 
 
 def supply_ratio(real: Record, model: CompiledModel, time_s: np.ndarray) -> np.ndarray | None:
-    """The recorded voltage over that of the full battery; None if one of the two is not there."""
+    """The recorded voltage over that of the full battery; None if one of the two is missing."""
     if "battery_voltage" not in real.tracks or "battery.voltage_factor" not in model.flat.p.start:
         return None
     full = float(model.flat.values[model.flat.p.rows("battery.cells")][0]) * FULL_CELL_V
@@ -218,7 +220,7 @@ def supply_ratio(real: Record, model: CompiledModel, time_s: np.ndarray) -> np.n
 
 
 def _supply(state: RunState, real: Record, begins: np.ndarray) -> None:
-    """The recorded voltage feeds the motors, if there is one: the model's own battery knows nothing of that day."""
+    """Feed the motors with the recorded voltage, if there is one, in place of the model's own battery."""
     ratio = supply_ratio(real, state.model, begins)
     if ratio is None:
         return
@@ -231,7 +233,7 @@ def _supply(state: RunState, real: Record, begins: np.ndarray) -> None:
 def _run(
     state: RunState, real: Record, commands: Mapping[str, Track], begins: np.ndarray, piece_s: float
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """All pieces at once; returns times within a piece and columns [piece, row]."""
+    """Run all pieces at once; returns times within a piece and columns [piece, row]."""
     step_s = state.model.step_s
     plan = LogPlan.make(state.model, list(OUTPUTS), LOG_S)
     ticks = max(1, round(COMMAND_S / step_s))
@@ -247,7 +249,7 @@ def _run(
         if tick <= 0 < tick + ticks or tick < 0:
             _place(state, real, begins)
         logs.append(advance(state, min(ticks, inside - tick), plan=plan if tick >= 0 else None))
-    kept = [log for log in logs if log is not None and len(log.time_s)]
+    parts = [log for log in logs if log is not None and len(log.time_s)]
     for lane, begin in enumerate(begins):
         stop = state.stop_of(lane)
         if stop is not None:
@@ -258,13 +260,13 @@ def _run(
             )
     columns: dict[str, np.ndarray] = {}
     for path, names in OUTPUTS.items():
-        values = np.concatenate([log.all_lanes(path) for log in kept], axis=1)  # lane, row, axis
+        values = np.concatenate([log.all_lanes(path) for log in parts], axis=1)  # lane, row, axis
         for axis, name in enumerate(names):
             columns[name] = values[:, :, axis]
     for name in ATTITUDE:
         columns[name] = np.unwrap(columns[name], axis=1)
-    times = np.concatenate([log.time_s for log in kept])
-    for name in (*ATTITUDE, *POSITION):  # whole turns, and the place that was given, as recorded
+    times = np.concatenate([log.time_s for log in parts])
+    for name in (*ATTITUDE, *POSITION):  # add whole turns and the initial position as recorded
         if name in real.tracks:
             recorded = real.tracks[name].at(begins)
             off = recorded - columns[name][:, 0]
@@ -275,7 +277,7 @@ def _run(
 
 
 def _place(state: RunState, real: Record, begins: np.ndarray) -> None:
-    """Every lane at the recorded motion of its piece's begin."""
+    """Set every lane to the recorded motion at the start of its piece."""
 
     def at_begin(names: tuple[str, ...]) -> np.ndarray:
         return np.column_stack([real.tracks[name].at(begins) for name in names])
@@ -293,7 +295,7 @@ def _place(state: RunState, real: Record, begins: np.ndarray) -> None:
 
 
 def _combined(vehicle: Vehicle, commands: Mapping[str, Track]) -> dict[str, Track]:
-    """Commands about the body's axes of a multicopter: inputs of frequency responses."""
+    """Commands about the body's axes of a multicopter, as inputs of frequency responses."""
     spec = vehicle.spec
     if not isinstance(spec, MulticopterSpec):
         return {}

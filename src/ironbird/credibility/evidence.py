@@ -1,10 +1,10 @@
 """The evidence sheet of a vehicle: how far each module of its model was validated, after NASA-STD-7009.
 
-The sheet lies beside the vehicle's file, in the folder `evidence`. Levels of validation [NASA7009]: 0 nothing was
+The sheet is next to the vehicle's file, in the folder `evidence`. Levels of validation [NASA7009]: 0 nothing was
 compared; 1 agrees with simple referents; 2 agrees with experiment, or another simulation, on unit problems; 3 agrees
-with experiment on problems of interest; 4 agrees with real-world data. A level is worked out from comparisons, never
-claimed, and holds only for the vehicle's numbers as they were then: after a change of the file an entry is stale and
-counts as 0.
+with experiment on problems of interest; 4 agrees with real-world data. A level is computed from comparisons, never
+claimed, and holds only for the vehicle's numbers at that time: after a change of the file an entry is stale and counts
+as 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEANING = {
 
 
 class Entry(BaseModel):
-    """One comparison that a module's level rests on."""
+    """One comparison that supports the level of a module."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     module: Literal["body", "propulsion", "aerodynamics", "battery", "sensors", "ground", "vehicle"]
@@ -56,7 +56,7 @@ class Entry(BaseModel):
 
 
 class Sheet(BaseModel):
-    """The file."""
+    """Content of the evidence sheet file of a vehicle."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
@@ -66,7 +66,7 @@ class Sheet(BaseModel):
 
 @dataclass(frozen=True)
 class Standing:
-    """The level of one module today, and why."""
+    """The present level of one module, and the reason."""
 
     module: str
     level: int
@@ -74,7 +74,7 @@ class Standing:
 
 
 def sheet_path(vehicle: str | Path) -> Path:
-    """Where the evidence sheet of a vehicle lies."""
+    """Path of the evidence sheet of a vehicle."""
     path = vehicle_path(vehicle)
     return path.parent / "evidence" / path.name
 
@@ -94,32 +94,32 @@ def read_sheet(vehicle: str | Path) -> Sheet:
 
 
 def numbers_sha256(vehicle: str | Path, module: str) -> str:
-    """Hash of the numbers of a module, without words about them."""
+    """Hash of the numbers of a module, without texts about them."""
     tables = read_tables(vehicle_path(vehicle))
     words = ("title", "summary", "provenance", "id", "schema", "mission", "control")
     names = MODULES[module] or tuple(name for name in tables if name not in words)
-    kept = {name: tables[name] for name in sorted(names) if name in tables}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    selected = {name: tables[name] for name in sorted(names) if name in tables}
+    return hashlib.sha256(json.dumps(selected, sort_keys=True).encode()).hexdigest()
 
 
 def supported_level(comparison: Comparison) -> int:
-    """What one comparison with a record supports: all indices passed 3, the overall index passed 2, else 1."""
+    """Level that one comparison with a record supports: all indices passed 3, the overall index passed 2, else 1."""
     if comparison.passed:
         return 3
     return 2 if comparison.overall[0] >= comparison.plan.pass_mark else 1
 
 
 def standing(vehicle: str | Path) -> list[Standing]:
-    """The level of every module: its best comparison; 4 needs two records, all above the mark of high credibility."""
+    """The level of every module by its best comparison; 4 needs two records, all above the mark of high credibility."""
     sheet = read_sheet(vehicle)
-    found = []
+    levels = []
     for module in MODULES:
         entries = [entry for entry in sheet.entry if entry.module == module]
         now = numbers_sha256(vehicle, module)
         fresh = [entry for entry in entries if entry.numbers_sha256 == now]
         if not fresh:
             why = f"{len(entries)} comparisons, made with other numbers of this module" if entries else MEANING[0]
-            found.append(Standing(module, 0, why))
+            levels.append(Standing(module, 0, why))
             continue
         best = max(fresh, key=lambda entry: (entry.level, entry.overall))
         level = best.level
@@ -131,12 +131,12 @@ def standing(vehicle: str | Path) -> list[Standing]:
             f"({best.low:.3f} to "
             f"{best.high:.3f}), smallest {best.smallest:.3f} ({best.smallest_test})"
         )
-        found.append(Standing(module, level, f"{MEANING[level]}: {why}"))
-    return found
+        levels.append(Standing(module, level, f"{MEANING[level]}: {why}"))
+    return levels
 
 
 def level_of(vehicle: str | Path, module: str) -> Standing:
-    """The level of one module; what was shown for the whole vehicle speaks for each of its modules."""
+    """The level of one module; evidence for the whole vehicle counts for each of its modules."""
     if module not in MODULES:
         raise UnknownNameError("module", module, MODULES)
     levels = {one.module: one for one in standing(vehicle)}
@@ -144,7 +144,7 @@ def level_of(vehicle: str | Path, module: str) -> Standing:
 
 
 def add_entry(comparison: Comparison, vehicle: str | Path, module: str, remark: str = "") -> Entry:
-    """Write a comparison into the sheet; one of the same record and window is replaced."""
+    """Write a comparison into the sheet; an entry of the same record and window is replaced."""
     if module not in MODULES:
         raise UnknownNameError("module", module, MODULES)
     sheet, smallest = read_sheet(vehicle), comparison.smallest
@@ -165,9 +165,9 @@ def add_entry(comparison: Comparison, vehicle: str | Path, module: str, remark: 
         remark=remark,
     )
     same = (entry.module, entry.record_sha256, entry.window_s)
-    kept = [old for old in sheet.entry if (old.module, old.record_sha256, old.window_s) != same]
+    others = [old for old in sheet.entry if (old.module, old.record_sha256, old.window_s) != same]
     path = sheet_path(vehicle)
     path.parent.mkdir(parents=True, exist_ok=True)
-    tables = Sheet(vehicle=sheet.vehicle, entry=[*kept, entry]).model_dump(by_alias=True)
+    tables = Sheet(vehicle=sheet.vehicle, entry=[*others, entry]).model_dump(by_alias=True)
     write_text(path, write_toml(tables, {"entry"}))
     return entry

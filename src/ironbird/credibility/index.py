@@ -40,7 +40,7 @@ def normalised(error: float, tolerance: float, pass_mark: float = PASS_MARK) -> 
 
 
 def error_of(index: float, pass_mark: float = PASS_MARK) -> float:
-    """The error that an index means, in units of the tolerable error: the inverse of `normalised`."""
+    """The error that belongs to an index, in units of the tolerable error: the inverse of `normalised`."""
     if not 0 < index <= 1:
         raise RequirementError(f"index {index:g} is outside 0 to 1")
     return pass_mark / math.sqrt(1 - pass_mark**2) * math.sqrt(1 / index**2 - 1)
@@ -58,7 +58,7 @@ def time_errors(real: np.ndarray, simulated: np.ndarray, tolerance: float, limit
 
 
 def coherence_weight(coherence: np.ndarray) -> np.ndarray:
-    """[1.58 (1 - exp(-gamma^2))]^2 [Tischler]."""
+    """Weight of a frequency by its coherence: [1.58 (1 - exp(-gamma^2))]^2 [Tischler]."""
     return np.asarray((1.58 * (1 - np.exp(-coherence))) ** 2)
 
 
@@ -72,17 +72,17 @@ def frequency_errors(
     """
     weight = coherence_weight(np.minimum(real.coherence, simulated.coherence))
     phase = np.angle(real.response / simulated.response, deg=True)  # the short way round
-    found = []
+    errors = []
     for difference, curve in (
         (real.magnitude_dB - simulated.magnitude_dB, real.magnitude_dB),
         (phase, real.phase_deg),
     ):
-        found.append((float(np.sqrt(np.mean(weight * difference**2))), tolerance * float(np.ptp(curve))))
-    return found[0], found[1]
+        errors.append((float(np.sqrt(np.mean(weight * difference**2))), tolerance * float(np.ptp(curve))))
+    return errors[0], errors[1]
 
 
 def mean_index(values: Sequence[float], mean: Mean = "rms") -> float:
-    """Of indices of one class [DaiCred] eq. 15; the arithmetic mean is that of RflySim's model paper."""
+    """Mean of the indices of one class [DaiCred] eq. 15; the arithmetic mean is that of RflySim's model paper."""
     if not len(values):
         raise RequirementError("no index to take the mean of")
     array = np.asarray(values, float)
@@ -90,7 +90,7 @@ def mean_index(values: Sequence[float], mean: Mean = "rms") -> float:
 
 
 def combined(classes: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS, mean: Mean = "rms") -> float:
-    """All classes in one [DaiCred] eq. 16; weights of classes without a test are shared out to the others."""
+    """The overall index of all classes [DaiCred] eq. 16; weights of classes without a test go to the others."""
     used = {name: float(weights.get(name, 0.0)) for name in classes}
     total = sum(used.values())
     if not (total > 0 and all(math.isfinite(weight) and weight >= 0 for weight in used.values())):

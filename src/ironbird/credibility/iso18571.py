@@ -23,7 +23,7 @@ MOST = 600
 
 @dataclass(frozen=True)
 class Rating:
-    """R and its parts, each between 0 and 1."""
+    """The rating R and its parts, each between 0 and 1."""
 
     corridor: float
     phase: float
@@ -32,13 +32,13 @@ class Rating:
 
     @property
     def value(self) -> float:
-        """The overall rating."""
+        """The overall rating R: the weighted sum of the parts."""
         parts = (self.corridor, self.phase, self.magnitude, self.slope)
         return sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True))
 
     @property
     def word(self) -> str:
-        """Sliding scale of the standard."""
+        """The rating as a word on the sliding scale of the standard."""
         words = ((0.94, "excellent"), (0.80, "good"), (0.58, "fair"))
         return next((word for bound, word in words if self.value > bound), "poor")
 
@@ -66,7 +66,7 @@ def rating(real: np.ndarray, simulated: np.ndarray) -> Rating:
 
 
 def _shifted(real: np.ndarray, simulated: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """The smallest shift with the highest correlation, to the left first, and both curves cut to what is common."""
+    """The smallest shift with the highest correlation, to the left first, and both curves cut to their overlap."""
     best, shift, pair = _correlation(real, simulated), 0, (real, simulated)
     for count in range(1, math.floor(len(simulated) * MOST_SHIFT) + 1):
         for trial in ((real[:-count], simulated[count:]), (real[count:], simulated[:-count])):

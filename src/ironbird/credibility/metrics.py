@@ -1,6 +1,6 @@
-"""Established measures of agreement beside the credibility index; real is m, simulated is s.
+"""Established measures of agreement, in addition to the credibility index; real is m, simulated is s.
 
-None knows what the simulation is for. Limits are those of their authors, most of them for manned rotorcraft.
+None depends on the purpose of the simulation. Limits are those of their authors, most of them for manned rotorcraft.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def theil(real: np.ndarray, simulated: np.ndarray) -> Theil:
 
 @dataclass(frozen=True)
 class Comprehensive:
-    """Magnitude, phase and comprehensive error."""
+    """Magnitude, phase and comprehensive error of two curves."""
 
     magnitude: float
     phase: float
@@ -50,14 +50,14 @@ class Comprehensive:
 
 
 def sprague_geers(real: np.ndarray, simulated: np.ndarray) -> Comprehensive:
-    """M = sqrt(Iss/Imm) - 1, P = acos(Ims / sqrt(Imm Iss)) / pi, C = sqrt(M^2 + P^2)."""
+    """Errors of Sprague and Geers: M = sqrt(Iss/Imm) - 1, P = acos(Ims / sqrt(Imm Iss)) / pi, C = sqrt(M^2 + P^2)."""
     mm, ss, phase = _energies(real, simulated)
     magnitude = math.sqrt(ss / mm) - 1 if mm > 0 else math.inf
     return Comprehensive(magnitude, phase, math.hypot(magnitude, phase))
 
 
 def russell(real: np.ndarray, simulated: np.ndarray) -> Comprehensive:
-    """M = sign(x) log10(1 + |x|), x = (Iss - Imm)/sqrt(Iss Imm), C = sqrt(pi/4 (M^2 + P^2))."""
+    """Errors of Russell: M = sign(x) log10(1 + |x|), x = (Iss - Imm)/sqrt(Iss Imm), C = sqrt(pi/4 (M^2 + P^2))."""
     mm, ss, phase = _energies(real, simulated)
     x = (ss - mm) / math.sqrt(ss * mm) if ss * mm > 0 else math.inf
     magnitude = math.copysign(math.log10(1 + abs(x)), x)
@@ -71,7 +71,7 @@ def _energies(real: np.ndarray, simulated: np.ndarray) -> tuple[float, float, fl
 
 
 def cifer_cost(real: FrequencyResponse, simulated: FrequencyResponse) -> float:
-    """J = 20/n sum W [Wg (dB)^2 + Wp (degrees)^2] over the points of the responses [Tischler]; 0 is equal."""
+    """CIFER's cost J = 20/n sum W [Wg (dB)^2 + Wp (degrees)^2] over the points of both responses [Tischler]."""
     weight = coherence_weight(real.coherence)
     magnitude = real.magnitude_dB - simulated.magnitude_dB
     phase = np.angle(real.response / simulated.response, deg=True)
@@ -88,7 +88,7 @@ _PHASE_LOWER = ((475.32, 184100.0, 29456.1), (1.0, 11.66, 0.0389), -0.0072)
 
 @dataclass(frozen=True)
 class Envelope:
-    """Bounds of the mismatch over frequency: dB and degrees."""
+    """Bounds of the mismatch over frequency, in dB and degrees."""
 
     gain_upper_dB: np.ndarray
     gain_lower_dB: np.ndarray
@@ -97,7 +97,7 @@ class Envelope:
 
 
 def unnoticeable(frequency_radps: np.ndarray, scale: float = 1.0) -> Envelope:
-    """MUAD envelopes; `scale` divides the frequency, for a vehicle so much quicker than a manned one (Froude)."""
+    """MUAD envelopes; `scale` divides the frequency, for a vehicle that is faster than a manned one (Froude)."""
     s = 1j * np.asarray(frequency_radps) / scale
 
     def at(form: tuple[tuple[float, ...], tuple[float, ...], float]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Modules of a model whose credibility is kept: each rests on some tables of a vehicle file."""
+"""Modules of a model whose credibility is recorded: each depends on some tables of a vehicle file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of a comparison: a TOML file, or the usual ones for the signals that both records hold."""
+"""The tests of a comparison: a TOML file, or the default ones for the signals that both records hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ironbird.errors import RequirementError
 from ironbird.files.problems import Problem, grammar_words, read_source
 
 FIGURES = ("mean", "std", "rms", "max", "min", "range", "final", "rise_time", "overshoot", "settling_time")
-SHAPE = ("rise_time", "overshoot", "settling_time", "final")  # figures of a step, which cannot be drawn again in blocks
+SHAPE = ("rise_time", "overshoot", "settling_time", "final")  # figures of a step: no block bootstrap
 PAIRS = {"roll_command": "roll_rate", "pitch_command": "pitch_rate", "yaw_command": "yaw_rate"}
 BAND_RADPS = (0.5, 30.0)
 Positive = Annotated[float, Field(gt=0)]
@@ -28,7 +28,7 @@ class _Table(BaseModel):
 
 
 class SignalTable(_Table):
-    """What the two files call a signal; in a ULog `topic.field`, in a DataFlash log `RECORD.Column`."""
+    """Names of a signal in the two files; in a ULog `topic.field`, in a DataFlash log `RECORD.Column`."""
 
     name: str
     real: str = ""
@@ -74,7 +74,7 @@ class Test(_Table):
 
 
 class DriveTable(_Table):
-    """Which recorded signals drive the model: input = signal; `scale` and `offset` make a command of it."""
+    """Recorded signals that drive the model: input = signal; `scale` and `offset` convert it to a command."""
 
     inputs: dict[str, str] = {}  # rotor/1 = "motor_1"
     scale: float = 1.0
@@ -84,7 +84,7 @@ class DriveTable(_Table):
 
 
 class Plan(_Table):
-    """The tests and how their indices are put together."""
+    """The tests and how their indices are combined."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
     mean: Literal[MEANS] = "rms"  # type: ignore[valid-type]
@@ -104,12 +104,12 @@ class Plan(_Table):
         return self
 
     def columns(self, side: Literal["real", "sim"]) -> dict[str, tuple[str, str]]:
-        """Names for the columns of one file."""
+        """Signal names for the columns of one file, with their units."""
         return {s.name: (getattr(s, side), s.unit) for s in self.signal if getattr(s, side)}
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a tests file; raises with all that is wrong in it."""
+    """Read a tests file; raises an error with all its mistakes."""
     source = read_source(path, "give the path of a TOML file of tests")
     if isinstance(source, Problem):
         raise RequirementError(str(source))
@@ -127,7 +127,7 @@ def load_plan(path: Path) -> Plan:
 
 
 def usual_tests(names: Sequence[str]) -> list[Test]:
-    """For every common signal its mean, spread and curve; responses where an input is known."""
+    """Default tests: mean, spread and curve of every common signal; responses where an input is known."""
     tests: list[Test] = []
     for name in names:
         if name.startswith("motor_") or name.endswith("_command"):
@@ -142,7 +142,7 @@ def usual_tests(names: Sequence[str]) -> list[Test]:
 
 
 def figure(kind: str, time_s: np.ndarray, values: np.ndarray) -> float:
-    """A figure of a curve; those of a step count from the first value to the mean of the last tenth."""
+    """A figure of a curve by kind; those of a step count from the first value to the mean of the last tenth."""
     t, y = time_s, values
     plain: dict[str, Callable[[np.ndarray], Any]] = {
         "mean": np.mean, "std": np.std, "max": np.max, "min": np.min, "range": np.ptp,

@@ -14,7 +14,7 @@ from ironbird.errors import UnknownNameError
 
 @dataclass(frozen=True)
 class Bound:
-    """A tolerance of one quantity in one manoeuvre."""
+    """The tolerance of one quantity in one manoeuvre."""
 
     share: float
     amount: float  # in the unit of the signal
@@ -22,7 +22,7 @@ class Bound:
     source: str
 
     def limit(self, real: float) -> float:
-        """The tolerable error around a real value."""
+        """The tolerable error around a real value, in the signal's unit."""
         return max(self.share * abs(real), self.amount)
 
 
@@ -58,7 +58,7 @@ USUAL = {  # signal: the bound that a comparison over time takes
 
 
 def bound(name: str) -> Bound:
-    """A tolerance by name."""
+    """The tolerance with this name; raises UnknownNameError."""
     if name not in BOUNDS:
         raise UnknownNameError("tolerance", name, BOUNDS)
     return BOUNDS[name]

@@ -76,10 +76,10 @@ PULSE_LOW_US, PULSE_SPAN_US = 1000.0, 1000.0  # of motor outputs
 
 
 def read_record(path: Path, *, columns: Mapping[str, tuple[str, str]] | None = None, salvage: bool = False) -> Record:
-    """Read a record by its name's ending.
+    """Read a record; the format is known by the ending of the file name.
 
-    `columns` gives names to what a file calls otherwise: name -> (column or `topic.field`, unit). `salvage` accepts
-    a file that is cut off.
+    `columns` names columns that a file calls otherwise: name -> (column or `topic.field`, unit). `salvage` accepts a
+    file that is cut off.
     """
     reader = {".ulg": _ulog, ".bin": _dataflash, ".parquet": _parquet, ".csv": _csv}.get(path.suffix.lower())
     if reader is None:
@@ -104,7 +104,7 @@ def read_record(path: Path, *, columns: Mapping[str, tuple[str, str]] | None = N
 
 
 def to_si(values: np.ndarray, unit: str) -> tuple[np.ndarray, str]:
-    """Values in a unit that a tests file may give, in SI."""
+    """Values of a unit that a tests file may give, in SI, with the SI unit."""
     if unit not in TO_SI:
         raise UnknownNameError("unit", unit, TO_SI)
     factor, si = TO_SI[unit]
@@ -227,10 +227,10 @@ def _px4_motors(raw: Raw, topics: Topics, params: Mapping[str, Any]) -> None:
                 throttle = px4_throttle(np.nan_to_num(column, nan=0.0), float(params.get("THR_MDL_FAC", 0.0)))
                 raw[f"motor_{i + 1}"] = (_stamps(data), throttle, "1")
         return
-    found = [d for (name, _), d in topics.items() if name == "actuator_outputs"]
-    for data in sorted(found, key=lambda d: -float(sum(np.ptp(d[f"output[{i}]"]) for i in range(4)))):
+    outputs = [d for (name, _), d in topics.items() if name == "actuator_outputs"]
+    for data in sorted(outputs, key=lambda d: -float(sum(np.ptp(d[f"output[{i}]"]) for i in range(4)))):
         pulses = {i: np.asarray(data[f"output[{i}]"], float) for i in range(8) if f"output[{i}]" in data}
-        # an output that is switched on once and then stands is no motor's
+        # an output that changes once and is then constant is no motor
         moving = {i: p for i, p in pulses.items() if 500 < np.max(p) < 2500 and np.ptp(p[p > 500]) > 1}
         if len(moving) >= 3:
             for i, pulse in moving.items():
@@ -269,17 +269,17 @@ def _ulog_is_whole(path: Path) -> bool:
 def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
     notes: list[str] = []
     extra = {source.partition(".")[0] for source, _ in columns.values()}
-    found = read_dataflash(path, sorted({*ARDUPILOT_RECORDS, *extra}))
-    if not found.tables:
-        raise RecordError(f"{path.name} is no readable DataFlash log: no known record in {found.skipped} bytes")
-    if found.skipped:
+    log = read_dataflash(path, sorted({*ARDUPILOT_RECORDS, *extra}))
+    if not log.tables:
+        raise RecordError(f"{path.name} is no readable DataFlash log: no known record in {log.skipped} bytes")
+    if log.skipped:
         if not salvage:
-            raise RecordError(f"{path.name}: {found.skipped} bytes belong to no record; {DAMAGED}")
-        notes.append(f"{found.skipped} bytes belong to no record; what could be read is compared")
+            raise RecordError(f"{path.name}: {log.skipped} bytes belong to no record; {DAMAGED}")
+        notes.append(f"{log.skipped} bytes belong to no record; what could be read is compared")
     raw: Raw = {}
 
     def rows(name: str, kind: str = "") -> Mapping[str, np.ndarray] | None:
-        table = found.tables.get(name)
+        table = log.tables.get(name)
         if table is None:
             return None
         chosen = np.ones(len(table["TimeUS"]), bool)
@@ -317,9 +317,7 @@ def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool
         record, _, key = source.partition(".")
         table = rows(record)
         if table is None or key not in table:
-            raise UnknownNameError(
-                "record and column", source, [f"{n}.{k}" for n, t in found.tables.items() for k in t]
-            )
+            raise UnknownNameError("record and column", source, [f"{n}.{k}" for n, t in log.tables.items() for k in t])
         values, si = to_si(table[key], unit)
         raw[name] = (times(table), values, si)
     return raw, notes
@@ -376,7 +374,7 @@ def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> t
 def _table(
     path: Path, table: Mapping[str, np.ndarray], columns: Mapping[str, tuple[str, str]], units: Mapping[str, str]
 ) -> Raw:
-    """Columns with one time for all; the first column is the time."""
+    """Signals from columns with one time for all; the first column is the time."""
     first = next(iter(table))
     if first not in TIMES:
         raise RecordError(f"{path.name}: the first column is '{first}', not the time; call it time_s (seconds)")
@@ -387,10 +385,10 @@ def _table(
         for signal, names in OURS.items()
         for i, name in enumerate(names)
     }
-    given = {source: (name, unit) for name, (source, unit) in columns.items()}
+    named = {source: (name, unit) for name, (source, unit) in columns.items()}
     for column, values in list(table.items())[1:]:
-        if column in given:
-            name, unit = given[column]
+        if column in named:
+            name, unit = named[column]
             values, si = to_si(values, unit)
         elif column in ours:
             name = ours[column]
@@ -405,7 +403,7 @@ def _table(
             else:
                 name, si = column, UNITS.get(column, units.get(column.partition("[")[0], "1"))
         raw[name] = (time_s, np.asarray(values, float), si)
-    missing = [source for source in given if source not in table]
+    missing = [source for source in named if source not in table]
     if missing:
         raise UnknownNameError("column", missing[0], table, path.name)
     return raw

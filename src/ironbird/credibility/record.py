@@ -1,8 +1,8 @@
-"""A record of a flight as plain signals with names of their own, whatever file it came from.
+"""A record of a flight as plain signals with uniform names, from any file format.
 
 Names are `north`, `east`, `down`, `velocity_north` … (m, m/s), `roll`, `pitch`, `yaw` (rad), `roll_rate` … (rad/s),
-`specific_force_x` … (m/s^2), `battery_voltage`, `motor_1` … (share of full command); whatever else a file holds keeps
-the name it has there. A record that cannot be trusted is a `RecordError`: no index is made of it.
+`specific_force_x` … (m/s^2), `battery_voltage`, `motor_1` … (share of full command); other signals of a file keep their
+names. A record that cannot be trusted is a `RecordError`: no index is computed from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNITS = {
 }  # fmt: skip
 ANGLES = ("roll", "pitch", "yaw")
 LEAST_SAMPLES = 16
-LONGEST_GAP_S = 1.0  # and GAP_STEPS of the usual distance: a longer hole is none of sampling
+LONGEST_GAP_S = 1.0  # and GAP_STEPS of the usual distance: a longer gap is not due to sampling
 GAP_STEPS = 20.0
 CONSTANT = 1e-9  # span over size of a signal that does not move
 IMPOSSIBLE = {  # magnitude that no vehicle reaches: the unit is another
@@ -38,7 +38,7 @@ IMPOSSIBLE = {  # magnitude that no vehicle reaches: the unit is another
 
 @dataclass(frozen=True)
 class Track:
-    """One signal over time; times rise."""
+    """One signal over time; times are increasing."""
 
     time_s: np.ndarray
     values: np.ndarray
@@ -46,15 +46,15 @@ class Track:
 
     @property
     def step_s(self) -> float:
-        """The usual distance of samples."""
+        """Median distance of samples, s."""
         return float(np.median(np.diff(self.time_s)))
 
     def at(self, time_s: np.ndarray) -> np.ndarray:
-        """Values between samples, on a straight line."""
+        """Values at times, by linear interpolation."""
         return np.interp(time_s, self.time_s, self.values)
 
     def held(self, time_s: np.ndarray) -> np.ndarray:
-        """Values of a command: the last one given."""
+        """Values at times by holding the last sample, as for a command."""
         rows = np.clip(np.searchsorted(self.time_s, time_s + 1e-9, side="right") - 1, 0, None)
         return np.asarray(self.values[rows])
 
@@ -69,14 +69,14 @@ class Record:
     notes: list[str] = field(default_factory=list)
 
     def track(self, name: str) -> Track:
-        """A signal by name."""
+        """The signal with this name; raises UnknownNameError."""
         if name not in self.tracks:
             raise UnknownNameError("signal", name, self.tracks, self.path.name)
         return self.tracks[name]
 
     @property
     def length_s(self) -> float:
-        """Until the last sample."""
+        """Time of the last sample, s."""
         return max((float(track.time_s[-1]) for track in self.tracks.values()), default=0.0)
 
     def without(self, names: Sequence[str]) -> Record:
@@ -84,18 +84,18 @@ class Record:
         return replace(self, tracks={name: track for name, track in self.tracks.items() if name not in names})
 
     def moved(self, by_s: float) -> Record:
-        """The record with another zero of time."""
+        """The record with its times shifted by `by_s`."""
         moved = {n: Track(t.time_s + by_s, t.values, t.unit) for n, t in self.tracks.items()}
         return replace(self, tracks=moved)
 
 
 def stands(values: np.ndarray) -> bool:
-    """Whether a signal does not move."""
+    """Whether a signal is constant."""
     return float(np.ptp(values)) <= CONSTANT * max(1.0, float(np.max(np.abs(values))))
 
 
 def make_record(path: Path, kind: str, raw: dict[str, tuple[np.ndarray, np.ndarray, str]], notes: list[str]) -> Record:
-    """A record of raw signals (times, values, unit); raises where they cannot be trusted."""
+    """A record from raw signals (times, values, unit); raises an error where they cannot be trusted."""
     tracks: dict[str, Track] = {}
     for name, (time_s, values, unit) in raw.items():
         good = np.isfinite(values)
@@ -133,7 +133,7 @@ def make_record(path: Path, kind: str, raw: dict[str, tuple[np.ndarray, np.ndarr
 
 
 def check_whole(record: Record, names: Sequence[str], window_s: tuple[float, float]) -> None:
-    """Raise where a signal has a hole, or does not reach over a window."""
+    """Raise an error where a signal has a gap, or does not cover a window."""
     for name in names:
         track = record.track(name)
         inside = (track.time_s >= window_s[0]) & (track.time_s <= window_s[1])

@@ -1,8 +1,8 @@
-"""Recorded set-points fly the vehicle under the reference autopilot: is the closed loop like the real one?
+"""Recorded set-points drive the vehicle with the reference autopilot, to compare the closed loop with the real one.
 
-Where a log has no commands of the motors, or slow ones, its wanted velocities and headings still say what the vehicle
-was asked for. The simulated vehicle takes off, takes up the first set-point and then follows all of them. What is
-judged is the model together with the control system. Not modelled: the wind of that day; wanted places and attitudes
+Where a log has no commands of the motors, or slow ones, its velocity and heading set-points still contain what was
+commanded. The simulated vehicle takes off, goes to the first set-point and then follows all of them. The comparison
+judges the model together with the control system. Not modelled: the wind of that day; position and attitude set-points
 (velocities are taken).
 """
 
@@ -39,16 +39,16 @@ def fly_setpoints(
     window_s: tuple[float, float] | None = None,
     params: Mapping[str, Number] | None = None,
 ) -> tuple[Record, tuple[float, float]]:
-    """The simulated record on the real one's clock, and the window that both hold."""
+    """The simulated record on the real record's clock, and the time window that both cover."""
     missing = [name for name in WANTED if name not in real.tracks]
     if missing:
         raise RecordError(
             f"{real.path.name} holds no {missing[0]}: set-points that drive a model are wanted velocities and headings "
             "(PX4's vehicle_local_position_setpoint, or columns named in a tests file)"
         )
-    wanted = {name: real.tracks[name] for name in WANTED}
-    low = max(float(track.time_s[0]) for track in wanted.values())
-    high = min(float(track.time_s[-1]) for track in wanted.values())
+    set_points = {name: real.tracks[name] for name in WANTED}
+    low = max(float(track.time_s[0]) for track in set_points.values())
+    high = min(float(track.time_s[-1]) for track in set_points.values())
     if window_s is not None:
         low, high = max(low, window_s[0]), min(high, window_s[1])
     if not 1.0 < high - low < MOST_S:
@@ -57,13 +57,13 @@ def fly_setpoints(
         )
     check_whole(real, [name for name in COMPARED if name in real.tracks], (low, high))
     begun: list[float] = []
-    down = wanted[WANTED[2]]
+    down = set_points[WANTED[2]]
     inside = (down.time_s >= low) & (down.time_s <= high)
     sunk = np.concatenate([[0.0], np.cumsum(down.values[inside][:-1] * np.diff(down.time_s[inside]))])
     height_m = HEIGHT_M + max(0.0, float(np.max(sunk)))
 
     def target(at_s: float) -> Target:
-        values = [float(wanted[name].held(np.array([at_s]))[0]) for name in WANTED]
+        values = [float(set_points[name].held(np.array([at_s]))[0]) for name in WANTED]
         return Target(velocity_N=values[:3], yaw=math.remainder(values[3], 2 * math.pi))
 
     def plan(pilot: Commander) -> Iterator[None]:
@@ -102,7 +102,7 @@ def fly_setpoints(
 
 
 def fitted(plan: Plan, real: Record) -> Plan:
-    """The plan, or if it has no tests: wanted velocities and heading over time."""
+    """The plan, or if it has no tests: velocities and heading over time."""
     if plan.test:
         return plan
     names = [name for name in COMPARED if name in real.tracks]

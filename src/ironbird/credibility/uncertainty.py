@@ -1,7 +1,7 @@
-"""How far an index could have been another: block bootstrap over the record.
+"""Uncertainty of an index: block bootstrap over the record.
 
-Samples of a record depend on their neighbours, so whole blocks are drawn, as long as the residual remembers itself
-[Kunsch]. What is not in it: another day, another battery, another wind. Repeated runs say more.
+Samples of a record depend on their neighbours, so whole blocks are drawn, as long as the residual is correlated
+[Kunsch]. Not included: another day, another battery, another wind. Repeated runs show more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_SHARE = 5  # at least so many blocks in a record
 
 
 def block_length(residual: np.ndarray) -> int:
-    """Samples over which a residual remembers itself: to the first zero of its autocorrelation, twice."""
+    """Number of samples over which a residual is correlated: twice the first zero of its autocorrelation."""
     centred = residual - residual.mean()
     size = len(centred)
     variance = float(centred @ centred)
@@ -30,7 +30,7 @@ def block_length(residual: np.ndarray) -> int:
 
 
 def drawn_rows(size: int, block: int, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
-    """Rows of a record drawn in blocks, round the end: [draw, row]."""
+    """Rows of a record drawn in blocks, with wrap-around: [draw, row]."""
     random = np.random.default_rng(seed)
     blocks = math.ceil(size / block)
     starts = random.integers(0, size, (draws, blocks))
@@ -39,6 +39,6 @@ def drawn_rows(size: int, block: int, draws: int = DRAWS, seed: int = 0) -> np.n
 
 
 def interval(draws: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
-    """The middle share of the draws."""
+    """Interval that contains the middle share `level` of the draws."""
     tail = 50 * (1 - level)
     return float(np.percentile(draws, tail)), float(np.percentile(draws, 100 - tail))

@@ -1,8 +1,10 @@
-"""Labelled time series of faulted flights for research on health management, with a card that says what they are.
+"""Labelled time series of faulted flights for research on health management, with a data card that describes them.
 
-One Parquet file per vehicle and split; a flight is in one split alone. Every row has what a health monitor could see
-(sensors behind their fault taps, commands, telemetry of motors and battery, the estimator) and labels. The same suite
-gives the same bytes.
+One Parquet file per vehicle and split; each flight belongs to exactly one split. Every row has the signals that a
+health
+monitor on board could read (sensors after fault injection, commands, telemetry of motors and battery, the
+estimator) and
+labels. The same suite gives the same bytes.
 """
 
 from __future__ import annotations
@@ -37,61 +39,61 @@ from ironbird.runtime.log import Log
 
 SPLITS = {"train": 0.7, "validation": 0.15, "test": 0.15}
 LICENCE = "CC-BY-4.0"
-OBSERVED = (  # what a monitor on board can see
+OBSERVED = (  # signals that a monitor on board can read
     r"imu/\d+/(accel|gyro)_fault\.value", r"mag/\d+/fault\.value", r"baro/\d+/altitude\.value",
     r"gnss/\d+/(position|velocity)_fault\.value", r"airspeed/\d+/fault\.value", r"monitor/rotor/\d+\.speed",
     r"monitor/battery\.(voltage|current|charge)", r"control\.throttle_\d+", r"navigator\.mode",
     r"estimator\.(p_NB_N|v_NB_N|euler|w_NB_B)",
 )  # fmt: skip
 TRUTH = (r"body\.(p_NB_N|v_NB_N|euler|w_NB_B)", r"air\.wind_sum_N")
-LANES = 64  # flights at once
+LANES = 64  # flights flown in one batch
 MOST_ROWS = 20_000_000
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One flight of a data set."""
+    """One flight of a data set: its case, its columns, the rows with an active fault, labels and verdict."""
 
     case: FlightCase
     columns: dict[str, np.ndarray]
-    active: np.ndarray  # which rows have a fault
-    label: str  # family of its first fault
+    active: np.ndarray  # per row: whether a fault is active
+    label: str  # family of the first fault of the flight
     verdict: str
     sha256: str
     effective: bool  # every fault was witnessed
 
     @property
     def fault_id(self) -> str:
-        """Its faults by id."""
+        """The ids of all faults of the flight, joined by semicolons."""
         return "; ".join(fault.fault.id for fault in self.case.faults)
 
 
 @dataclass
 class Dataset:
-    """What was written."""
+    """A data set as written: folder, numbers of flights and rows, and results of the baseline classifier."""
 
     folder: Path
     flights: int
     rows: int
-    confusion: dict[str, dict[str, int]] = field(default_factory=dict)  # of the test flights: true, then found
+    confusion: dict[str, dict[str, int]] = field(default_factory=dict)  # test flights: true label, then diagnosed label
     accuracy: float = math.nan
 
 
 def signals_of(model: CompiledModel) -> dict[str, Signal]:
-    """Signals of a vehicle that a data set keeps."""
+    """Signals of a vehicle that are written to a data set, by name."""
     patterns = [re.compile(text) for text in (*OBSERVED, *TRUTH)]
     return {path: s for path, s in model.signals().items() if any(p.fullmatch(path) for p in patterns)}
 
 
 def healthy_flights(flights: Sequence[FlightCase]) -> list[FlightCase]:
-    """The same flights without their faults, each once."""
-    found: dict[str, FlightCase] = {flight.digest(): flight for flight in flights if not flight.faults}
-    known = set(found)
+    """The flights with their faults removed, each once; flights that are already among the given ones are left out."""
+    by_digest: dict[str, FlightCase] = {flight.digest(): flight for flight in flights if not flight.faults}
+    known = set(by_digest)
     for flight in flights:
         if flight.faults:
             bare = replace(flight, faults=(), id=f"{flight.id}+healthy", expect=None)
-            found.setdefault(bare.digest(), bare)
-    return [flight for digest, flight in found.items() if digest not in known]
+            by_digest.setdefault(bare.digest(), bare)
+    return [flight for digest, flight in by_digest.items() if digest not in known]
 
 
 def write_dataset(
@@ -142,10 +144,10 @@ def write_dataset(
         train = [(p.columns, ~p.active) for p, where in zip(pieces, split, strict=True) if where == "train"]
         expert = Diagnosis.learn(train)
         for piece, where in zip(pieces, split, strict=True):
-            found, ratio = expert.diagnose(piece.columns)
+            diagnosis, ratio = expert.diagnose(piece.columns)
             if where == "test":
-                pairs.append((piece.label, found))
-            rows.append(_flight_row(piece, vehicle, where, found, ratio))
+                pairs.append((piece.label, diagnosis))
+            rows.append(_flight_row(piece, vehicle, where, diagnosis, ratio))
         for where in SPLITS:
             _write(
                 folder / vehicle / f"{where}.parquet",
@@ -154,9 +156,9 @@ def write_dataset(
             )
     pq.write_table(pa.Table.from_pylist(rows), folder / "flights.parquet")
     labels = [HEALTHY, *FAMILIES, OTHER]
-    confusion = {true: {found: pairs.count((true, found)) for found in labels} for true in labels}
+    confusion = {true: {diagnosis: pairs.count((true, diagnosis)) for diagnosis in labels} for true in labels}
     confusion = {true: row for true, row in confusion.items() if sum(row.values())}
-    accuracy = sum(true == found for true, found in pairs) / len(pairs) if pairs else math.nan
+    accuracy = sum(true == diagnosis for true, diagnosis in pairs) / len(pairs) if pairs else math.nan
     result = Dataset(folder, len(flights), sum(row["rows"] for row in rows), confusion, accuracy)
     _card(result, name, licence, rows, units, sources or {}, flights)
     return result
@@ -191,20 +193,20 @@ def _active(case: FlightCase, triggered_s: Sequence[float], time_s: np.ndarray) 
 
 
 def _columns(log: Log, lane: int, model: CompiledModel) -> dict[str, np.ndarray]:
-    wanted = signals_of(model)
+    signals = signals_of(model)
     return {
         name: values.copy()
         for name, values in log.columns(lane).items()
-        if name == "time_s" or name.partition("[")[0] in wanted
+        if name == "time_s" or name.partition("[")[0] in signals
     }
 
 
 def _splits(pieces: Sequence[Piece]) -> list[str]:
-    """The split of each flight: of every family about the same shares, drawn by the digests of the orders."""
+    """The split of each flight (training, validation, test): the same shares of every fault family, by order digest."""
     by_label: dict[str, list[int]] = {}
     for number, piece in enumerate(pieces):
         by_label.setdefault(piece.label, []).append(number)
-    found = [""] * len(pieces)
+    splits = [""] * len(pieces)
     for numbers in by_label.values():
         order = sorted(numbers, key=lambda n: hashlib.sha256(f"split {pieces[n].case.digest()}".encode()).digest())
         count, begin = len(order), 0
@@ -212,19 +214,19 @@ def _splits(pieces: Sequence[Piece]) -> list[str]:
         checks = round(count * SPLITS["validation"]) or int(count >= 3)
         for where, size in (("test", tests), ("validation", checks), ("train", count - tests - checks)):
             for n in order[begin : begin + size]:
-                found[n] = where
+                splits[n] = where
             begin += size
-    return found
+    return splits
 
 
-def _flight_row(piece: Piece, vehicle: str, where: str, found: str, ratio: float) -> dict[str, Any]:
+def _flight_row(piece: Piece, vehicle: str, where: str, diagnosis: str, ratio: float) -> dict[str, Any]:
     case = piece.case
     return {
         "flight": case.id, "vehicle": vehicle, "split": where, "case": case.case_id, "seed": case.seed,
         "label": piece.label, "fault": "; ".join(fault.text() for fault in case.faults), "effective": piece.effective,
         "rows": len(piece.active), "rows_active": int(piece.active.sum()), "verdict": piece.verdict,
-        "baseline": found, "baseline_ratio": ratio if math.isfinite(ratio) else 1e300, "order_digest": case.digest(),
-        "flight_sha256": piece.sha256,
+        "baseline": diagnosis, "baseline_ratio": ratio if math.isfinite(ratio) else 1e300,
+        "order_digest": case.digest(), "flight_sha256": piece.sha256,
     }  # fmt: skip
 
 
@@ -299,7 +301,7 @@ def _card(
 def _page(data: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     confusion: dict[str, dict[str, int]] = data["baseline"]["confusion"]
     labels = [HEALTHY, *FAMILIES, OTHER]
-    found = [label for label in labels if any(row.get(label) for row in confusion.values())]
+    diagnosed = [label for label in labels if any(row.get(label) for row in confusion.values())]
     present = [label for label in labels if any(label in counts for counts in data["splits"].values())]
     accuracy = data["baseline"]["accuracy"]
     right = f"{100 * accuracy:.1f} % right" if accuracy is not None else "there are none"
@@ -336,11 +338,17 @@ are in flights.parquet.
 """
     hashes = [[path, f"`{digest}`"] for path, digest in data["files_sha256"].items()]
     splits = [[where, *(str(c.get(label, 0)) for label in present)] for where, c in data["splits"].items()]
-    confused = [[true, *(str(row.get(label, 0)) for label in found)] for true, row in confusion.items()]
-    parts = [head, *_table(["split", *present], splits), baseline, *_table(["true \\ found", *found], confused), repeat]
+    confused = [[true, *(str(row.get(label, 0)) for label in diagnosed)] for true, row in confusion.items()]
+    parts = [
+        head,
+        *_table(["split", *present], splits),
+        baseline,
+        *_table(["true \\ found", *diagnosed], confused),
+        repeat,
+    ]
     return "\n".join([*parts, *_table(["file", "sha256"], hashes), ""])
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A table of Markdown."""
+    """A table of Markdown as lines, from the column titles and the rows."""
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]

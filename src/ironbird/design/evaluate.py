@@ -1,4 +1,4 @@
-"""What a set of parts does: hover, full throttle, payload, range, endurance with uncertainty; and warnings."""
+"""Performance of a set of parts: hover, full throttle, payload, range, endurance with uncertainty; and warnings."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from ironbird.errors import RecordError
 DRAWS = 400
 FRAME_450_M = 0.45
 HIGH_DUTY, LOW_DUTY = 0.65, 0.25
-WEAK = STATUSES[-2:]  # figures that are in no data sheet
+WEAK = STATUSES[-2:]  # statuses of figures that no data sheet gives
 TILTS = np.radians(np.arange(1.0, 70.0, 0.5))
 
 
 @dataclass(frozen=True)
 class Craft:
-    """Parts on a frame at a place."""
+    """A multicopter as a set of parts on a frame, with its mass and the height and temperature of the place."""
 
     motor: MotorPart
     propeller: PropellerPart
     esc: EscPart
     battery: BatteryPart
-    mass_kg: float  # with everything
+    mass_kg: float  # take-off mass
     frame_m: float = FRAME_450_M  # diagonal between motors
     rotors: int = 4
     height_m: float = 50.0
     temperature_C: float = 25.0
-    others: tuple[Part, ...] = ()  # named frame and flight controller: their figures are within size and mass
+    others: tuple[Part, ...] = ()  # frame and flight controller if chosen by name; size and mass above include them
 
     def parts(self) -> list[tuple[str, Part]]:
-        """Every part by its kind."""
+        """Every part of the craft with the name of its kind."""
         kinds: dict[type[Part], str] = {FramePart: "frame", FlightControllerPart: "flight controller"}
         return [
             ("motor", self.motor),
@@ -65,7 +65,7 @@ class Craft:
         ]
 
     def chain(self, factors: np.ndarray | None = None) -> Chain:
-        """Its numbers."""
+        """Propulsion chain of the craft; `factors` [draw, 5] scale thrust, torque, KV, resistance and capacity."""
         rho = air_density(self.height_m, self.temperature_C)
         return chain_of(
             self.motor, self.propeller, self.esc, self.battery, rotors=self.rotors, rho=rho, factors=factors
@@ -107,7 +107,7 @@ UNITS = {
 
 
 def evaluate(craft: Craft, *, draws: int = DRAWS, seed: int = 0) -> Evaluation:
-    """The figures; deviations by drawing propeller, motor and battery again."""
+    """All figures of a craft; standard deviations by `draws` random variations of propeller, motor and battery."""
     if not (math.isfinite(craft.mass_kg) and craft.mass_kg > 0 and craft.frame_m > 0 and craft.rotors >= 3):
         raise RecordError(
             f"mass {craft.mass_kg:g} kg, frame {craft.frame_m:g} m, {craft.rotors} rotors: all are positive, "
@@ -141,7 +141,7 @@ def _figures(craft: Craft, factors: np.ndarray | None) -> dict[str, np.ndarray]:
     with np.errstate(invalid="ignore"):
         tilt = np.degrees(np.arccos(np.minimum(weight / carried, 1.0)))
     speed, distance, time = _forward(craft, chain, weight, np.radians(tilt))
-    found = {
+    figures = {
         "hover rpm": hover.rpm,
         "hover throttle": hover.duty,
         "hover ESC current": hover.esc_A,
@@ -163,13 +163,13 @@ def _figures(craft: Craft, factors: np.ndarray | None) -> dict[str, np.ndarray]:
         "time at best range": time,
     }
     size = 1 if factors is None else len(factors)
-    return {name: np.broadcast_to(np.asarray(value, float), (size,)) for name, value in found.items()}
+    return {name: np.broadcast_to(np.asarray(value, float), (size,)) for name, value in figures.items()}
 
 
 def _forward(
     craft: Craft, chain: Chain, weight: float, most_tilt: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Top speed, best range and the time at it, over tilts: G tan = rho V^2 S CD / 2 [Quan]."""
+    """Top speed (m/s), best range (km) and flight time at it (min), over tilts: G tan = rho V^2 S CD / 2 [Quan]."""
     scale = (craft.frame_m / FRAME_450_M) ** 2
     area = scale * (DRAG_SIDE * (1 - np.sin(TILTS) ** 3) + DRAG_TOP * (1 - np.cos(TILTS) ** 3))
     speed = np.sqrt(2 * weight * np.tan(TILTS) / (float(np.mean(chain.rho)) * area))
@@ -182,37 +182,37 @@ def _forward(
 
 
 def largest_propeller_m(frame_m: float, rotors: int) -> float:
-    """Diameter that leaves 5 % of air between neighbours: R = r_max / sin(180 deg / n) [Quan]."""
+    """Largest propeller diameter in m with 5 % of air between neighbours: R = r_max / sin(180 deg / n) [Quan]."""
     return frame_m * math.sin(math.pi / rotors) / 1.05
 
 
 def _warnings(craft: Craft, figures: dict[str, Value]) -> list[str]:
-    found = []
+    warnings = []
     duty, amps = figures["hover throttle"].value, figures["full battery current"].value
     if duty > HIGH_DUTY:
-        found.append(f"hover takes {100 * duty:.0f} % throttle: little is left for control")
+        warnings.append(f"hover takes {100 * duty:.0f} % throttle: little is left for control")
     if duty < LOW_DUTY:
-        found.append(f"hover takes {100 * duty:.0f} % throttle only: the resolution of the control suffers")
+        warnings.append(f"hover takes {100 * duty:.0f} % throttle only: the resolution of the control suffers")
     if craft.battery.current_A and amps > craft.battery.current_A:
-        found.append(f"full throttle draws {amps:.0f} A, the battery gives {craft.battery.current_A:.0f} A")
+        warnings.append(f"full throttle draws {amps:.0f} A, the battery gives {craft.battery.current_A:.0f} A")
     esc_A = figures["full ESC current"].value
     if craft.esc.current_A and esc_A > craft.esc.current_A:
-        found.append(f"full throttle draws {esc_A:.0f} A of each ESC, it bears {craft.esc.current_A:.0f} A")
+        warnings.append(f"full throttle draws {esc_A:.0f} A of each ESC, it bears {craft.esc.current_A:.0f} A")
     if craft.motor.current_A and esc_A > craft.motor.current_A:
-        found.append(f"full throttle draws {esc_A:.0f} A of each motor, it bears {craft.motor.current_A:.0f} A")
+        warnings.append(f"full throttle draws {esc_A:.0f} A of each motor, it bears {craft.motor.current_A:.0f} A")
     most = largest_propeller_m(craft.frame_m, craft.rotors)
     if craft.propeller.diameter_m > most:
-        found.append(
+        warnings.append(
             f"propellers of {1e3 * craft.propeller.diameter_m:.0f} mm touch on this frame: {1e3 * most:.0f} mm at most"
         )
     sag = 1 - figures["full voltage"].value / (craft.battery.voltage_V or 4.0 * craft.battery.cells)
     if sag > 0.15:
-        found.append(f"the voltage falls by {100 * sag:.0f} % at full throttle")
+        warnings.append(f"the voltage falls by {100 * sag:.0f} % at full throttle")
     if craft.motor.no_load_current_A == 0:
-        found.append(f"the no-load current of {craft.motor.name} is not known; 0 A was taken")
+        warnings.append(f"the no-load current of {craft.motor.name} is not known; 0 A was taken")
     for kind, part in craft.parts():
         if part.status in WEAK:
-            found.append(f"figures of the {kind} {part.name}: {part.status} ({part.source})")
+            warnings.append(f"figures of the {kind} {part.name}: {part.status} ({part.source})")
     if not craft.propeller.table:
-        found.append(f"{craft.propeller.name} has no measured coefficients: those of the formula are good to 20 %")
-    return found
+        warnings.append(f"{craft.propeller.name} has no measured coefficients: those of the formula are good to 20 %")
+    return warnings

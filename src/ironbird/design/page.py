@@ -16,7 +16,7 @@ FRONT_SHOWN = 40
 
 
 def write_design_page(evaluation: Evaluation, path: Path, *, found: Found | None = None, files: list[str]) -> None:
-    """Write the page."""
+    """Write the HTML page of a design; `found` is the result of a search, `files` the names of other files written."""
     write_page(path, "design.html.j2", _content(evaluation, found, files))
 
 

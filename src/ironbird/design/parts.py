@@ -1,4 +1,4 @@
-"""The component database: motors, propellers, ESCs, batteries, frames, flight controllers; own parts as TOML."""
+"""The component database: motors, propellers, ESCs, batteries, frames, flight controllers; users add parts in TOML."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ironbird.errors import RecordError, UnknownNameError
 from ironbird.files.problems import Problem, read_source
 
 FOLDER = Path(__file__).parent / "parts"
-CELL_V = 4.0  # mean of a lithium cell over a flight, as the printed example takes it (12 V of three)
-NO_LOAD_V = 10.0  # at which no-load currents are usually given
+CELL_V = 4.0  # mean voltage of a lithium cell over a flight, as in the printed example (12 V for three)
+NO_LOAD_V = 10.0  # voltage at which no-load currents are usually given
 
 
-# What a part's figures have behind them, from best to worst
+# Evidence for a part's figures, from best to worst
 STATUSES = ("measured", "published example", "not validated", "from memory, not validated", "assumed")
 
 
 @dataclass(frozen=True)
 class Part:
-    """What every part says: `status` is the validation status of its figures, one of `STATUSES`."""
+    """Fields that every part has; `status` is the validation status of its figures, one of `STATUSES`."""
 
     name: str
     maker: str = ""
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True)
 class MotorPart(Part):
-    """A brushless motor."""
+    """A brushless motor: KV, resistance and no-load current as its data sheet gives them."""
 
     kv_rpmpV: float = 0.0
     resistance_ohm: float = 0.0
@@ -59,7 +59,7 @@ class PropellerPart(Part):
 
 @dataclass(frozen=True)
 class EscPart(Part):
-    """A speed controller."""
+    """An electronic speed controller (ESC) with its largest current and its resistance."""
 
     current_A: float = 0.0
     resistance_ohm: float = 0.0
@@ -67,7 +67,7 @@ class EscPart(Part):
 
 @dataclass(frozen=True)
 class BatteryPart(Part):
-    """A lithium battery."""
+    """A lithium battery pack: cells in series, capacity, largest current, resistance, mean voltage."""
 
     cells: int = 0
     capacity_Ah: float = 0.0
@@ -112,7 +112,7 @@ POSITIVE = {
 
 @dataclass(frozen=True)
 class Database:
-    """All parts by kind and name."""
+    """All parts of the component database, one dictionary by name for each kind."""
 
     motors: dict[str, MotorPart]
     propellers: dict[str, PropellerPart]
@@ -122,31 +122,31 @@ class Database:
     flight_controllers: dict[str, FlightControllerPart]
 
     def motor(self, name: str) -> MotorPart:
-        """A motor by name."""
+        """The motor with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("motor", name, self.motors)
 
     def propeller(self, name: str) -> PropellerPart:
-        """A propeller by name."""
+        """The propeller with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("propeller", name, self.propellers)
 
     def esc(self, name: str) -> EscPart:
-        """A speed controller by name."""
+        """The ESC with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("ESC", name, self.escs)
 
     def battery(self, name: str) -> BatteryPart:
-        """A battery by name."""
+        """The battery with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("battery", name, self.batteries)
 
     def frame(self, name: str) -> FramePart:
-        """A frame by name."""
+        """The frame with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("frame", name, self.frames)
 
     def flight_controller(self, name: str) -> FlightControllerPart:
-        """A flight controller by name."""
+        """The flight controller with this name; an unknown name is refused with the nearest known ones."""
         return _by_name("flight_controller", name, self.flight_controllers)
 
     def parts(self, kind: str) -> list[Part]:
-        """All parts of a kind, by name."""
+        """All parts of a kind, sorted by name."""
         if kind not in KINDS:
             raise UnknownNameError("kind of part", kind, KINDS)
         parts: dict[str, Part] = getattr(self, "batteries" if kind == "battery" else f"{kind}s")
@@ -160,12 +160,12 @@ def _by_name(kind: str, name: str, parts: Mapping[str, Kind]) -> Kind:
 
 
 def load_database(*own: Path) -> Database:
-    """The shipped parts, the printed example's, and those of a user's files, which go first."""
-    found: dict[str, dict[str, Any]] = {kind: dict(_shipped(kind)) for kind in KINDS}
+    """The shipped parts, also of the printed example; parts of a user's files replace those of the same name."""
+    parts_by_kind: dict[str, dict[str, Any]] = {kind: dict(_shipped(kind)) for kind in KINDS}
     for path in (FOLDER / "lesson.toml", *own):
         for kind, parts in _read_own(path).items():
-            found[kind].update(parts)
-    return Database(*(found[kind] for kind in KINDS))
+            parts_by_kind[kind].update(parts)
+    return Database(*(parts_by_kind[kind] for kind in KINDS))
 
 
 @functools.cache
@@ -184,7 +184,7 @@ def _shipped(kind: str) -> dict[str, Part]:
 
 
 def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Part:
-    """A part of a row; every number is finite and not negative, the needed ones positive."""
+    """A part from a row of a table; numbers must be finite and not negative, required ones positive."""
     values: dict[str, Any] = {}
     known = {entry.name: entry for entry in fields(cls)}
     for key, value in row.items():
@@ -210,7 +210,7 @@ def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Par
 
 
 def _status_of(source: str) -> str:
-    """The status of an own part that gives none: by the first word of its source."""
+    """Validation status of a user's part that gives none: from the first word of its source."""
     word = source.split(":")[0].strip()
     return word if word in ("measured", "assumed") else "not validated"
 
@@ -219,21 +219,21 @@ def _read_own(path: Path) -> dict[str, dict[str, Part]]:
     source = read_source(path, "give the path of a TOML file of parts")
     if isinstance(source, Problem):
         raise RecordError(str(source))
-    found: dict[str, dict[str, Part]] = {kind: {} for kind in KINDS}
+    parts: dict[str, dict[str, Part]] = {kind: {} for kind in KINDS}
     for kind, rows in source.data.items():
         if kind not in KINDS or not isinstance(rows, list):
             raise UnknownNameError("kind of part", str(kind), KINDS, path.name)
         for row in rows:
             if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
                 raise RecordError(f"{path.name}: a {kind} has no name")
-            said = str(row.get("source", "assumed: no source"))
-            given = {"source": said, "licence": "", "status": _status_of(said), **row}
-            found[kind][row["name"]] = _made(KINDS[kind][0], kind, given, path.name)
-    return found
+            origin = str(row.get("source", "assumed: no source"))
+            fields = {"source": origin, "licence": "", "status": _status_of(origin), **row}
+            parts[kind][row["name"]] = _made(KINDS[kind][0], kind, fields, path.name)
+    return parts
 
 
 @functools.cache
 def coefficient_table(path: str) -> np.ndarray:
-    """A measured table: rows of rpm, advance ratio, thrust and power coefficient; rows at rest are left out."""
+    """Measured propeller table: rows of rpm, advance ratio, thrust and power coefficient; none at standstill."""
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     return np.asarray(table[table[:, 0] > 0])

@@ -1,4 +1,4 @@
-"""Propulsion of a multicopter from its parts: the chain of Quan, Shi and Dai ([Quan] lesson 5), for many at once.
+"""Propulsion of a multicopter from its parts: the chain of Quan, Shi and Dai ([Quan] lesson 5), vectorised over parts.
 
 Propeller, motor, speed controller and battery in steady state. Where a propeller has no measured table its coefficients
 are those of blade elements with constants of the book, good to about 20 %. Not modelled: inflow in forward flight,
@@ -20,14 +20,14 @@ G = 9.8  # of the printed example
 A, EPS, LAM, ZETA, E, CFD, ALPHA0, K0 = 5.0, 0.85, 0.75, 0.5, 0.83, 0.015, 0.0, 6.11
 OTHER_A = 0.5  # electronics
 RESERVE = 0.15  # of the capacity
-PAYLOAD_DUTY = 0.85  # throttle at which payload and tilt are counted
+PAYLOAD_DUTY = 0.85  # throttle at which the largest payload and tilt are computed
 DRAG_SIDE, DRAG_TOP = 0.35, 0.14  # S CD1, S CD2 in m^2 of a 450 mm frame, by the printed range and speed
 FORMULA_SIGMA, MEASURED_SIGMA, MOTOR_SIGMA, BATTERY_SIGMA = 0.2, 0.05, 0.05, 0.05  # relative
 Number = float | np.ndarray
 
 
 def air_density(height_m: float, temperature_C: float) -> float:
-    """p = 101325 (1 - 0.0065 h/(273 + T))^5.2561; rho = 1.293 * 273/(273 + T) * p/101325 [Quan]."""
+    """Air density, kg/m3: p = 101325 (1 - 0.0065 h/(273 + T))^5.2561; rho = 1.293 * 273/(273 + T) * p/101325 [Quan]."""
     pressure = (1 - 0.0065 * height_m / (273 + temperature_C)) ** 5.2561
     return 273 / (273 + temperature_C) * pressure * 1.293
 
@@ -42,7 +42,7 @@ def blade_coefficients(diameter_m: Number, pitch_m: Number, blades: Number = 2.0
 
 
 def static_coefficients(propeller: PropellerPart) -> tuple[float, float, float]:
-    """CT, CM at rest, and their relative uncertainty: from the table if there is one, else by the formula."""
+    """CT and CM at zero airspeed and their relative uncertainty: from the measured table, else from blade elements."""
     if propeller.table:
         table = coefficient_table(propeller.table)
         still = table[table[:, 1] < 1e-6]
@@ -55,7 +55,7 @@ def static_coefficients(propeller: PropellerPart) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Chain:
-    """Numbers of one or many sets of parts; every field is a number or an array of one shape."""
+    """Constants of the propulsion chain of one or many sets of parts; a field is a number or an array of one shape."""
 
     rho: Number
     rotors: int
@@ -72,15 +72,15 @@ class Chain:
     capacity_Ah: Number
 
     def torque(self, rpm: Number) -> Number:
-        """M = CM rho (N/60)^2 D^5."""
+        """Torque of a propeller in N m at `rpm`: M = CM rho (N/60)^2 D^5."""
         return self.cm * self.rho * (rpm / 60) ** 2 * self.diameter**5
 
     def thrust(self, rpm: Number) -> Number:
-        """T = CT rho (N/60)^2 D^4."""
+        """Thrust of a propeller in N at `rpm`: T = CT rho (N/60)^2 D^4."""
         return self.ct * self.rho * (rpm / 60) ** 2 * self.diameter**4
 
     def state(self, rpm: Number) -> State:
-        """Currents, voltages and throttle at a speed; the throttle is nan where the battery cannot give it."""
+        """Currents, voltages and throttle at a speed; the throttle is NaN if the battery cannot supply it."""
         motor_A = self.torque(rpm) / self.kt + self.no_load
         motor_V = self.ke * rpm + self.resistance * motor_A
         # sigma (Ub - (nr sigma Im + Io) Rb) = Um + Im Re: the smaller root
@@ -95,7 +95,7 @@ class Chain:
         return State(rpm, duty, motor_A, esc_A, battery_A, self.battery_V - battery_A * self.battery_ohm)
 
     def at_duty(self, duty: float) -> State:
-        """The steady state at a throttle: the positive root of a quadratic in the speed."""
+        """Steady state at a throttle (0 to 1): the speed is the positive root of a quadratic equation."""
         r = self.resistance + self.esc + duty * duty * self.rotors * self.battery_ohm
         k = self.cm * self.rho * self.diameter**5 / 3600 / self.kt
         a, b = r * k, self.ke
@@ -105,17 +105,17 @@ class Chain:
         return self.state(np.maximum(rpm, 0.0))
 
     def hover_rpm(self, weight_N: Number, tilt: Number = 0.0) -> Number:
-        """N = 60 sqrt(G / (nr cos(tilt) rho D^4 CT))."""
+        """Rotor speed in rpm that carries `weight_N` at a tilt in rad: N = 60 sqrt(G / (nr cos(tilt) rho D^4 CT))."""
         return 60 * np.sqrt(weight_N / (self.rotors * np.cos(tilt) * self.rho * self.diameter**4 * self.ct))
 
     def minutes(self, state: State) -> Number:
-        """Time until the reserve."""
+        """Minutes of flight in a steady state until only the battery reserve is left."""
         return (1 - RESERVE) * self.capacity_Ah / state.battery_A * 60
 
 
 @dataclass(frozen=True)
 class State:
-    """A steady state."""
+    """Steady state of the chain: rotor speed, throttle, currents (A) and voltages (V) of motor, ESC and battery."""
 
     rpm: Number
     duty: Number
@@ -135,7 +135,7 @@ def chain_of(
     rho: float = 1.225,
     factors: np.ndarray | None = None,
 ) -> Chain:
-    """The numbers of a set of parts; `factors` [draw, 5] scale thrust, torque, KV, resistance and capacity."""
+    """The propulsion chain of a set of parts; `factors` [draw, 5] scale thrust, torque, KV, resistance and capacity."""
     ct, cm, _ = static_coefficients(propeller)
     f = np.ones((1, 5)) if factors is None else factors
     kv = motor.kv_rpmpV * f[:, 2]

@@ -1,4 +1,4 @@
-"""Search over motors and propellers for a frame: all pairs at once, with the front of those that nothing beats."""
+"""Search over motors and propellers for a frame: all pairs are evaluated, the Pareto front of mass and time is kept."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorP
 from ironbird.design.propulsion import PAYLOAD_DUTY, Chain, G, air_density, static_coefficients
 from ironbird.errors import RecordError
 
-CHUNK = 200  # motors at a time
+CHUNK = 200  # motors evaluated at a time
 PROPELLER_MASS_KG, PROPELLER_SIZE_M = 0.010, 0.254  # assumed: mass grows with the square of the diameter
 MOST_DUTY = 0.65  # in hover
-SMALLEST = 0.5  # of the largest propeller: smaller ones are wasteful
+SMALLEST = 0.5  # least propeller diameter as a share of the largest; smaller ones are inefficient
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the craft must do."""
+    """Requirements of a search: endurance, payload, frame, number of rotors, height and temperature of the place."""
 
     endurance_min: float = 0.0
     payload_kg: float = 0.0
     frame_m: float = 0.45
-    frame_mass_kg: float = 0.5  # with electronics, without what is searched for
+    frame_mass_kg: float = 0.5  # with electronics, without motors, propellers, ESCs, battery and payload
     rotors: int = 4
     height_m: float = 50.0
     temperature_C: float = 25.0
-    others: tuple[Part, ...] = ()  # named frame and flight controller
+    others: tuple[Part, ...] = ()  # frame and flight controller if chosen by name
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One pair that meets what is wanted."""
+    """A motor and propeller that meet the requirements, with mass, flight time and spare payload."""
 
     motor: MotorPart
     propeller: PropellerPart
@@ -43,25 +43,25 @@ class Choice:
     mass_kg: float  # with the payload
     minutes: float
     duty: float
-    spare_kg: float  # payload beyond the wanted one, at 85 % throttle
+    spare_kg: float  # payload beyond the required one, at 85 % throttle
 
-    def craft(self, wanted: Wanted) -> Craft:
-        """The craft with its wanted payload."""
+    def craft(self, requirements: Wanted) -> Craft:
+        """The craft of this choice, carrying the required payload."""
         return Craft(
-            self.motor, self.propeller, self.esc, self.battery, self.mass_kg, wanted.frame_m, wanted.rotors,
-            wanted.height_m, wanted.temperature_C, wanted.others,
+            self.motor, self.propeller, self.esc, self.battery, self.mass_kg, requirements.frame_m, requirements.rotors,
+            requirements.height_m, requirements.temperature_C, requirements.others,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search."""
+    """Result of a search: number of pairs tried, number that meet the requirements, and the Pareto front."""
 
     wanted: Wanted
     tried: int
     possible: int
-    front: list[Choice]  # no other flies longer with less mass; longest first
-    cloud: np.ndarray  # [mass, minutes] of some that meet what is wanted, for a picture
+    front: list[Choice]  # Pareto front: no other choice flies longer with less mass; longest first
+    cloud: np.ndarray  # [mass, minutes] of some choices that meet the requirements, for a plot
 
 
 def search(
@@ -73,7 +73,7 @@ def search(
     motors: Sequence[MotorPart] | None = None,
     propellers: Sequence[PropellerPart] | None = None,
 ) -> Found:
-    """Every motor with every propeller, on one battery and speed controller."""
+    """Evaluate every motor with every propeller on one battery and speed controller; keep those that meet `wanted`."""
     all_motors = list(motors if motors is not None else database.motors.values())
     all_motors = [m for m in all_motors if m.mass_kg > 0]
     most = largest_propeller_m(wanted.frame_m, wanted.rotors)
@@ -130,11 +130,11 @@ def search(
 
 
 def _front(table: np.ndarray) -> np.ndarray:
-    """Rows that no other beats in both mass and time."""
+    """Rows of `table` on the Pareto front: no other row is better in both mass and time."""
     order = np.lexsort((-table[:, 3], table[:, 2]))
-    kept, best = [], -np.inf
+    rows, best = [], -np.inf
     for row in table[order]:
         if row[3] > best:
-            kept.append(row)
+            rows.append(row)
             best = row[3]
-    return np.array(kept[::-1])
+    return np.array(rows[::-1])

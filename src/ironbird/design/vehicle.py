@@ -1,8 +1,8 @@
-"""A craft of parts as a vehicle file, and as parameters of PX4 and ArduPilot.
+"""A craft built of parts as a vehicle file, and as parameters of PX4 and ArduPilot.
 
-Inertia and drag are by the rules of flyeval's published results, which hold to 0.1 % on both of them: J = 0.2405 m d^2
-about x and y, 0.4482 m d^2 about z, drag 1.3229 d^2, damping 0.1812 d^2 with the arm d. The throttle curve is a
-straight line through the steady states of the chain. The motor's time constant is assumed: 20 ms.
+Inertia and drag follow rules fitted to flyeval's published results, which agree to 0.1 % with both of them:
+J = 0.2405 m d^2 about x and y, 0.4482 m d^2 about z, drag 1.3229 d^2, damping 0.1812 d^2 with the arm d. The throttle
+curve is a straight line through the steady states of the chain. The motor's time constant is assumed: 20 ms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROTORS = (  # PX4's Quad X
 
 
 def throttle_line(craft: Craft) -> tuple[float, float]:
-    """Slope and idle speed in rad/s of the steady speeds between 40 and 100 % throttle."""
+    """Slope and idle speed in rad/s of a line through the steady speeds between 40 and 100 % throttle."""
     chain = craft.chain()
     duties = np.linspace(0.4, 1.0, 13)
     speeds = [float(np.ravel(chain.at_duty(float(d)).rpm)[0]) * 2 * math.pi / 60 for d in duties]
@@ -43,7 +43,7 @@ def throttle_line(craft: Craft) -> tuple[float, float]:
 
 
 def vehicle_tables(evaluation: Evaluation, name: str) -> dict[str, Any]:
-    """The vehicle file's content, on top of quad_f450 (gains, gear)."""
+    """Content of the vehicle file; gains and landing gear are those of quad_f450."""
     craft = evaluation.craft
     if craft.rotors != 4:
         raise RecordError(f"a vehicle file is written for four rotors, not for {craft.rotors}")
@@ -116,7 +116,7 @@ def _short(value: float) -> float:
 
 
 def write_design(evaluation: Evaluation, folder: Path, name: str) -> dict[str, Path]:
-    """Write the vehicle file and both parameter files; the vehicle is loaded once to be sure that it is one."""
+    """Write the vehicle file and both parameter files, load the vehicle as a check, and return the paths by kind."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
         "vehicle": folder / f"{name}.toml",
@@ -132,7 +132,7 @@ def write_design(evaluation: Evaluation, folder: Path, name: str) -> dict[str, P
 
 
 def _px4(evaluation: Evaluation) -> str:
-    """Parameters as QGroundControl reads them: system, component, name, value, type (6 integer, 9 float)."""
+    """PX4 parameter file in QGroundControl's format: system, component, name, value, type (6 integer, 9 float)."""
     craft = evaluation.craft
     ct, cm, _ = static_coefficients(craft.propeller)
     place = craft.frame_m / 2 / math.sqrt(2)
@@ -167,5 +167,5 @@ def _ardupilot(evaluation: Evaluation) -> str:
 
 
 def _thrust_share(evaluation: Evaluation) -> float:
-    """Hover thrust as a share of the full one, which autopilots count with."""
+    """Hover thrust as a share of full thrust, as the autopilots' hover parameters take it."""
     return evaluation.craft.mass_kg * STANDARD_GRAVITY_MPS2 / evaluation["full lift"]

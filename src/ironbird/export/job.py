@@ -1,4 +1,4 @@
-"""What is to be exported, and what every exporter is: a name, a sentence, and a folder of files."""
+"""An export job, and the base class of exporters: a name, a summary, and a method that writes files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRECISIONS = {"double": "double", "single": "float"}  # name -> type in C
 
 @dataclass(frozen=True)
 class Job:
-    """One export: of which vehicle which part, how exact, and what is flown for the back-to-back test."""
+    """One export: vehicle, part, precision, and the flight of the back-to-back test."""
 
     vehicle: str
     part: str = "vehicle"
@@ -35,12 +35,12 @@ class Job:
 
     @functools.cached_property
     def cut(self) -> Part:
-        """The part, cut out and compiled."""
+        """The part of the vehicle, cut out of its diagram and compiled."""
         return make_part(self.vehicle, self.part, self.control, rate_hz=self.rate_hz)
 
 
 class Exporter(ABC):
-    """Writes one kind of product into a folder."""
+    """Base class of exporters; each writes one kind of product into a folder."""
 
     name: str
     summary: str  # one line for the help of the command line
@@ -53,7 +53,7 @@ class Exporter(ABC):
 
 
 def filled(place: Path, template: str, values: Mapping[str, Any]) -> str:
-    """A template of an exporter's folder with its values."""
+    """Text of a Jinja template of an exporter's folder, filled with values."""
     made = Environment(
         loader=FileSystemLoader(place / "templates"), undefined=StrictUndefined, keep_trailing_newline=True,
         trim_blocks=True, lstrip_blocks=True, autoescape=False,
@@ -62,7 +62,7 @@ def filled(place: Path, template: str, values: Mapping[str, Any]) -> str:
 
 
 def zipped(folder: Path, archive: Path) -> Path:
-    """A folder's files as an archive whose bytes depend on them alone."""
+    """Pack the files of a folder into a zip whose bytes depend on these files alone."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path != archive:
@@ -74,7 +74,7 @@ def zipped(folder: Path, archive: Path) -> Path:
 
 
 def emptied(folder: Path, mark: str = "PROVENANCE.json") -> Path:
-    """The folder of an export, empty; a folder that is no earlier export is left alone."""
+    """Create or empty the folder of an export; a folder that holds no earlier export is refused."""
     from ironbird.errors import ExportError
 
     if folder.exists() and any(folder.iterdir()):

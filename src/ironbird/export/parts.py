@@ -1,7 +1,7 @@
-"""What of a vehicle is exported: the whole, the vehicle without its control, the controller, the sensors, any blocks.
+"""Parts of a vehicle for export: the whole, the vehicle without its control, the controller, the sensors, any blocks.
 
-A part is a diagram of its own, cut out of the reference (or truth) diagram. What its blocks read of blocks outside
-becomes an input; inputs that one signal feeds are one field of the exported structure.
+A part is a separate diagram, cut out of the reference (or truth) diagram. A signal that its blocks read from blocks
+outside becomes an input; inputs that are fed by one signal are one field of the exported structure.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Field:
 
     @property
     def comment(self) -> str:
-        """Unit, frame and meaning."""
+        """Comment in C for the field: unit, frame, path and meaning."""
         frame = f" in {self.signal.frame}" if self.signal.frame else ""
         return f"[{self.signal.unit}]{frame} {self.path}" + (f": {self.signal.doc}" if self.signal.doc else "")
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of a vehicle, compiled, with the names of its fields."""
+    """A part of a vehicle, compiled, with the names of its input and output fields."""
 
     name: str  # prefix of all that it exports
     kind: str
@@ -60,7 +60,7 @@ class Part:
 
 
 def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *, rate_hz: float = 1000.0) -> Part:
-    """Cut a part out of a vehicle; `kind` is one of PARTS, a block's path, or the beginning of several."""
+    """Cut a part out of a vehicle; `kind` is one of PARTS, the path of a block, or the prefix of several paths."""
     loaded = load_vehicle(vehicle, control=control)
     if loaded.control == "external":
         raise ExportError(
@@ -84,8 +84,8 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *
         fed = sources.get(path, ())
         groups.setdefault(fed[0] if len(fed) == 1 and kind != "vehicle" else path, []).append(path)
     inputs = [
-        Field(identifier(path), path, flat.u.signals[found[0]], tuple(flat.u.start[one] for one in found))
-        for path, found in groups.items()
+        Field(identifier(path), path, flat.u.signals[names[0]], tuple(flat.u.start[one] for one in names))
+        for path, names in groups.items()
     ]
     outputs = [
         Field(identifier(path), path, signal, (flat.log.start[path],)) for path, signal in flat.log.signals.items()
@@ -94,13 +94,13 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *
 
 
 def _distinct(fields: list[Field]) -> tuple[Field, ...]:
-    taken: set[str] = set()
+    names: set[str] = set()
     result = []
     for field in fields:
         name = field.name
-        while name in taken:
+        while name in names:
             name += "_"
-        taken.add(name)
+        names.add(name)
         result.append(Field(name, field.path, field.signal, field.rows))
     return tuple(result)
 
@@ -118,19 +118,19 @@ def _blocks(diagram: Diagram, kind: str) -> list[str]:
         return path == kind or path.startswith(kind + "/")
 
     test = chosen.get(kind, named)
-    found = [path for path in diagram.blocks if test(path)]
-    if not found:
+    blocks = [path for path in diagram.blocks if test(path)]
+    if not blocks:
         raise UnknownNameError("part", kind, [*PARTS, *diagram.blocks], f"vehicle '{diagram.name}'")
-    return found
+    return blocks
 
 
-def cut(diagram: Diagram, kept: list[str]) -> tuple[Diagram, dict[str, tuple[str, ...]]]:
-    """Some blocks as a diagram of their own, and the signals that fed each new input in the whole."""
-    part = diagram.subset(kept)
-    inside = set(kept)
+def cut(diagram: Diagram, paths: list[str]) -> tuple[Diagram, dict[str, tuple[str, ...]]]:
+    """A diagram of some blocks only, and the signals that fed each of its new inputs in the whole diagram."""
+    part = diagram.subset(paths)
+    inside = set(paths)
     sources: dict[str, tuple[str, ...]] = {}
     part.stops.clear()
-    for path in kept:
+    for path in paths:
         for name in diagram.blocks[path].inputs:
             target = f"{path}.{name}"
             fed = diagram.links.get(target, [])

@@ -1,8 +1,9 @@
-"""Back to back: a flight in the kernel, recorded as inputs, parameter changes and expected outputs of a part.
+"""Back-to-back test: a flight in the kernel, recorded as inputs, parameter changes and expected outputs of a part.
 
-The closed loop flies first and gives the part's inputs at every tick; then the part itself runs in the kernel with
-these inputs, and what it puts out is what the exported code must put out, bit for bit. All outputs of all ticks go into
-a running 64-bit sum; full rows are kept every so often, so that a difference can be found.
+The closed loop flies first and gives the part's inputs at every tick; then the part alone runs in the kernel with these
+inputs. The exported code must give the same outputs, bit for bit. All outputs of all ticks go into a running 64-bit
+sum;
+full rows are stored at intervals, so that a difference can be located.
 
 File (little endian): eight int64 (magic, version, ticks, inputs, outputs, changes, rows, row distance), uint64 seed,
 then input changes, parameter changes, and rows. A change is int64 tick, int64 row, double value; a row is int64 tick,
@@ -40,7 +41,7 @@ CHANGE = np.dtype([("tick", "<i8"), ("row", "<i8"), ("value", "<f8")])
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a part was given and what it put out."""
+    """Inputs, parameter changes and outputs of a part in a recorded flight."""
 
     ticks: int
     seed: int
@@ -53,7 +54,7 @@ class Record:
     input_count: int
 
     def data(self) -> bytes:
-        """The file."""
+        """The record as bytes, in the file format that this module describes."""
         head = struct.pack(
             "<8qQ", MAGIC, VERSION, self.ticks, self.input_count, self.rows.shape[1], len(self.params), len(self.rows),
             self.every, self.seed,
@@ -66,7 +67,7 @@ class Record:
 
 
 def order_of(job: Job) -> Order:
-    """The flight of an export: the vehicle's own mission, in calm air, with the faults that were ordered."""
+    """Order of the recorded flight: the vehicle's own mission in calm air, with the faults of the job."""
     control = job.cut.vehicle.control
     return make_order(
         job.vehicle, control=control, faults=job.faults, seed=job.seed, until_s=job.seconds, integration=CLOSE.text()
@@ -74,7 +75,7 @@ def order_of(job: Job) -> Order:
 
 
 def record(job: Job, *, every_s: float = 0.5) -> Record:
-    """Fly and record."""
+    """Fly the job's flight in the kernel and record the part; full rows every `every_s` seconds."""
     part = job.cut
     model, order = part.model, order_of(job)
     whole = model_of(order)
@@ -82,8 +83,8 @@ def record(job: Job, *, every_s: float = 0.5) -> Record:
         raise ExportError(f"flights are recorded at {whole.step_s} s a step; this part has {model.step_s} s")
     state = prepare(whole, [order])
     begin = state.branch()
-    wanted = sorted({source for fed in part.sources.values() for source in fed})
-    log = run(state, job.seconds, log=wanted or ["body"], log_s=whole.step_s, threads=1)
+    sources = sorted({source for fed in part.sources.values() for source in fed})
+    log = run(state, job.seconds, log=sources or ["body"], log_s=whole.step_s, threads=1)
     ticks = log.rows(0)
     if ticks < 1:
         raise ExportError(f"the flight of '{job.vehicle}' ended at once: {state.stop_of(0)}")
@@ -97,21 +98,21 @@ def record(job: Job, *, every_s: float = 0.5) -> Record:
 
 
 def start_params(job: Job) -> list[tuple[int, float]]:
-    """Parameters of the part that mission, weather and settings of the flight set: row and value."""
+    """Parameters of the part that mission, weather and settings of the flight change at the start: row and value."""
     order = order_of(job)
     begin = prepare(model_of(order), [order])
     return [(int(c["row"]), float(c["value"])) for c in _param_changes(job.cut, begin, kernel_events(begin), 0)]
 
 
 def _param_changes(part: Part, begin: RunState, events: KernelEvents, ticks: int) -> np.ndarray:
-    """Parameters of the part that differ from its defaults at tick 0 or change later."""
+    """Changes of the part's parameters: values that differ from the defaults at tick 0, and later changes."""
     flat, whole = part.model.flat, begin.model.flat
-    row_of: dict[int, int] = {}  # in the closed loop -> in the part
+    row_of: dict[int, int] = {}  # row in the closed loop -> row in the part
     for path, first in flat.p.start.items():
         source = whole.p.start[path]
         row_of |= {source + i: first + i for i in range(flat.p.signals[path].size)}
     base = {source: float(begin.params[0, source, 0]) for source in row_of}
-    found = [(0, row, base[source]) for source, row in row_of.items() if base[source] != float(flat.values[row])]
+    changes = [(0, row, base[source]) for source, row in row_of.items() if base[source] != float(flat.values[row])]
     records = [
         (event, int(fired))
         for event, fired in zip(events.records[: int(events.first[-1])], events.fired, strict=False)
@@ -127,12 +128,12 @@ def _param_changes(part: Part, begin: RunState, events: KernelEvents, ticks: int
         for source, number in now.items():
             if number != value[source]:
                 value[source] = number
-                found.append((tick, row_of[source], number))
-    return np.array(sorted(found), CHANGE)
+                changes.append((tick, row_of[source], number))
+    return np.array(sorted(changes), CHANGE)
 
 
 def _looks(events: list[EventRecord], fired: list[int], ticks: int) -> list[int]:
-    """Ticks at which an event may change."""
+    """Ticks at which the weight of an event may change."""
     marks: set[int] = set()
     for event, at in zip(events, fired, strict=True):
         if event.trigger >= 0 and at < 0:
@@ -148,7 +149,7 @@ def _looks(events: list[EventRecord], fired: list[int], ticks: int) -> list[int]
 
 
 def _weight(event: EventRecord, fired: int, tick: int) -> float:
-    """As `ib_event_weight` of c/ib_loop.h."""
+    """Weight of an event (0 to 1) at a tick, computed as `ib_event_weight` of c/ib_loop.h."""
     if event.trigger >= 0 and fired < 0:
         return 0.0
     base = fired if event.trigger >= 0 else 0
@@ -171,13 +172,13 @@ def _changed(event: EventRecord, weight: float, value: float) -> float:
 
 
 def _fly_part(job: Job, inputs: np.ndarray, changes: np.ndarray, every: int) -> Record:
-    """The part in the kernel with these inputs and parameters."""
+    """Run the part in the kernel with these inputs and parameters, and record it."""
     model = job.cut.model
     state = start(model, seed=job.seed)
     _set(state, changes[changes["tick"] == 0])
     later = changes[changes["tick"] > 0]
-    held = np.any(inputs[1:] != inputs[:-1], axis=1) if len(inputs) > 1 else np.zeros(0, bool)
-    cuts = sorted({0, *(np.flatnonzero(held) + 1).tolist(), *later["tick"].tolist(), len(inputs)})
+    changed = np.any(inputs[1:] != inputs[:-1], axis=1) if len(inputs) > 1 else np.zeros(0, bool)
+    cuts = sorted({0, *(np.flatnonzero(changed) + 1).tolist(), *later["tick"].tolist(), len(inputs)})
     total, row_ticks, sums, rows = 0, [], [], []
     done = False
     for first in range(0, len(inputs), CHUNK_TICKS):
@@ -205,15 +206,15 @@ def _fly_part(job: Job, inputs: np.ndarray, changes: np.ndarray, every: int) -> 
             rows.append(values[-1])
         if done or state.finished:
             break
-    keep = np.concatenate([[True], held])[:count] if count else np.zeros(0, bool)
-    given = [
+    keep = np.concatenate([[True], changed])[:count] if count else np.zeros(0, bool)
+    input_changes = [
         (tick, row, inputs[tick, row])
         for tick in np.flatnonzero(keep)
         for row in range(inputs.shape[1])
         if tick == 0 or inputs[tick, row] != inputs[tick - 1, row]
     ]
     return Record(
-        count, job.seed, np.array(given, CHANGE), changes[changes["tick"] < count], every, np.array(row_ticks),
+        count, job.seed, np.array(input_changes, CHANGE), changes[changes["tick"] < count], every, np.array(row_ticks),
         np.array(sums, np.uint64), np.array(rows), inputs.shape[1],
     )  # fmt: skip
 
@@ -230,7 +231,7 @@ def _labels(model: CompiledModel) -> list[str]:
 
 
 def tick_sums(values: np.ndarray) -> list[int]:
-    """The sum of each tick's outputs: bits times odd numbers that distinguish the places."""
+    """Sum of each tick's outputs: their bits times odd numbers that differ by position."""
     bits = values.view(np.uint64).copy()
     bits[np.isnan(values)] = NOT_A_NUMBER
     places = (np.arange(values.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)) * np.uint64(SPREAD)

@@ -1,4 +1,4 @@
-"""Exporters by name: each a folder and one line here; more from packages (`ironbird.exporters`) and users."""
+"""Exporters by name: one line each; packages (`ironbird.exporters`) and users add more."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ EXPORTERS: Registry[Exporter] = Registry(
 
 
 def exporter_of(name: str) -> Exporter:
-    """An exporter by its name."""
+    """The exporter with this name; an unknown name is refused."""
     return EXPORTERS.load(name)
 
 
 def export(name: str, job: Job, folder: Path) -> dict[str, str]:
-    """Write a product into a folder and a zip beside it; returns rows for the summary."""
+    """Write a product into a folder and a zip next to it; returns rows for the summary."""
     exporter = exporter_of(name)
     if job.precision not in exporter.precisions:
         raise ExportError(f"'{name}' has no {job.precision} precision; it offers {', '.join(exporter.precisions)}")

@@ -1,4 +1,4 @@
-"""Platforms that exported code is built for, by the C compiler that comes as a Python package (zig)."""
+"""Platforms that exported code is built for, with the C compiler of the Python package ziglang."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXACT = ["-ffp-contract=off", "-fno-math-errno"]
 
 @dataclass(frozen=True)
 class Target:
-    """A platform: how its compiler is called and how its libraries end."""
+    """A platform: options of the compiler and file names of libraries."""
 
     name: str
     flags: tuple[str, ...]
@@ -42,7 +42,7 @@ TARGETS = {
 
 
 def targets_of(names: Sequence[str]) -> list[Target]:
-    """Platforms by name; all if none is named."""
+    """Platforms by name; all platforms if no name is given."""
     for name in names:
         if name not in TARGETS:
             raise UnknownNameError("platform", name, TARGETS)
@@ -52,7 +52,7 @@ def targets_of(names: Sequence[str]) -> list[Target]:
 def build_library(
     sources: Sequence[Path], target: Target, result: Path, *, include: Sequence[Path] = (), defines: Sequence[str] = ()
 ) -> Path:
-    """A shared library that needs no other one; what the compiler leaves beside it (.pdb, .lib) is not kept."""
+    """Build a shared library without dependencies; other files of the compiler (.pdb, .lib) are removed."""
     flags = ["-shared", "-ffreestanding", "-nostdlib", "-fno-stack-protector"]
     flags += ["-mno-stack-arg-probe"] if target.ending == ".dll" else ["-fPIC", "-fvisibility=hidden"]
     _compile([*sources, MEMORY], target, result, flags, include, defines)
@@ -62,7 +62,7 @@ def build_library(
 def build_program(
     sources: Sequence[Path], target: Target, result: Path, *, include: Sequence[Path] = (), defines: Sequence[str] = ()
 ) -> Path:
-    """A program; static on aarch64, so that it runs on any Linux."""
+    """Build a program; on aarch64 it is static, so that it runs on any Linux."""
     musl = ("-target", "aarch64-linux-musl", "-static")
     _compile(sources, target, result, list(musl) if target.name == "aarch64" else [], include, defines)
     return result

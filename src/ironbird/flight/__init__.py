@@ -1,1 +1,1 @@
-"""One flight, whoever flies it: order, preparation, executors, twins and witnesses, judge, result."""
+"""One flight with any control system: order, preparation, executors, twins and witnesses, judge, result."""

@@ -1,7 +1,9 @@
-"""The autopilot's estimate beside the true state: its own log on the simulation's clock, and its errors.
+"""The autopilot's estimate compared with the true state: its own log on the simulation's clock, and its errors.
 
-The two clocks are not taken to be the same: the autopilot logs the motion that it was sent, and the time at which that
-motion fits the truth best gives the offset. The same fit by stretches shows whether its clock runs equally fast, and
+The two clocks are not assumed to be the same: the autopilot logs the motion that it was sent, and the time shift at
+which
+that motion fits the truth best gives the offset. The same fit by sections shows whether its clock runs equally
+fast, and
 gives the residual.
 """
 
@@ -29,13 +31,13 @@ from ironbird.rotations import conjugate, euler, multiply
 from ironbird.vehicles import places as at
 
 COARSE_S = 0.1  # grid of the first search for the offset
-MOST_OFFSET_S = 5.0  # the link sets the autopilot's clock: a fit that says more has found another piece of the flight
+MOST_OFFSET_S = 5.0  # the link sets the autopilot's clock: a larger offset belongs to another part of the flight
 AIRBORNE_M = 0.5  # above its start: from here on a log must cover the flight
 GAP_S = 1.0  # by which a log may end before the flight, as it is written in pieces
 STRETCHES = 8  # pieces of the flight that are fitted apart
 LEAST_DRIFT_S = 1e-3  # over the log: a smaller one is left out
-LEAST_CHANGE = {"velocity": 0.1, "rates": 0.1}  # rms of the derivative from which on a fit says something: m/s², rad/s²
-WORST_FIT = 0.3  # of the signal's own spread: a worse fit is none
+LEAST_CHANGE = {"velocity": 0.1, "rates": 0.1}  # least rms of the derivative for a valid fit: m/s², rad/s²
+WORST_FIT = 0.3  # share of the signal's spread: a worse fit is rejected
 STALE_S = 1.0  # over longer gaps the autopilot's estimate is unknown
 TRUTH = {
     "position": at.BODY.position,
@@ -63,7 +65,7 @@ class Clock:
     offset_s: float = 0.0  # in the middle of the log
     drift: float = 0.0  # seconds per second that its clock falls behind
     middle_s: float = 0.0
-    residual_s: float = math.nan  # rms of what the stretches of the flight say, about the above
+    residual_s: float = math.nan  # rms of the sections' offsets about the fit above
     by: str = ""  # what was compared; empty: nothing could be
     why: str = ""  # why nothing could be
 
@@ -73,11 +75,11 @@ class Clock:
         return bool(self.by)
 
     def simulated(self, time_s: np.ndarray) -> np.ndarray:
-        """Simulation times of the autopilot's times."""
+        """Simulation times for times of the autopilot."""
         return time_s + self.offset_s + self.drift * (time_s - self.middle_s)
 
     def sentence(self) -> str:
-        """For people."""
+        """Offset, drift and residual of the clock as text."""
         if not self.verified:
             return f"clock offset not verified: {self.why}; the link sets the autopilot's clock, so 0 s is assumed"
         pace = f", falling behind by {1e3 * self.drift:.2f} ms a second" if self.drift else ""
@@ -94,13 +96,13 @@ def _at(time_s: np.ndarray, values: np.ndarray, asked_s: np.ndarray) -> np.ndarr
 
 
 def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
-    """The offset on a coarse grid at which the mean square difference is least, over at least half of the series.
+    """The offset on a coarse grid with the least mean square difference, over at least half of the series.
 
     Sums over all offsets at once are products of Fourier transforms.
     """
-    asked = np.arange(series.time_s[0], series.time_s[-1], COARSE_S)
+    times = np.arange(series.time_s[0], series.time_s[-1], COARSE_S)
     ours = np.arange(time_s[0], time_s[-1], COARSE_S)
-    a, b = _at(series.time_s, series.values, asked), _at(time_s, values, ours)
+    a, b = _at(series.time_s, series.values, times), _at(time_s, values, ours)
     size = len(a) + len(b)
 
     def summed(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -113,7 +115,7 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
         summed(x * x, np.ones(len(b))) + summed(np.ones(len(a)), y * y) - 2 * summed(x, y)
         for x, y in zip(a.T, b.T, strict=True)
     )
-    offsets = ours[0] - asked[0] + COARSE_S * (np.arange(size) - len(a) + 1)
+    offsets = ours[0] - times[0] + COARSE_S * (np.arange(size) - len(a) + 1)
     enough = (count >= 0.5 * min(len(a), len(b))) & (np.abs(offsets) <= MOST_OFFSET_S)
     if not enough.any():
         return 0.0
@@ -124,14 +126,14 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
 def _fit(
     series: Series, time_s: np.ndarray, values: np.ndarray, offset_s: float, rounds: int
 ) -> tuple[float, float, float]:
-    """Offset by Gauss-Newton, rms of what is left, rms of the true derivative."""
+    """Offset by Gauss-Newton, rms of the residual, rms of the true derivative."""
     slope = np.gradient(values, time_s, axis=0)
     error = gain = np.zeros((0, values.shape[1]))
     for _ in range(rounds):
-        asked = series.time_s + offset_s
-        inside = (asked >= time_s[0]) & (asked <= time_s[-1])
-        gain = _at(time_s, slope, asked[inside])
-        error = series.values[inside] - _at(time_s, values, asked[inside])
+        times = series.time_s + offset_s
+        inside = (times >= time_s[0]) & (times <= time_s[-1])
+        gain = _at(time_s, slope, times[inside])
+        error = series.values[inside] - _at(time_s, values, times[inside])
         power = float((gain * gain).sum())
         if not inside.any() or power == 0.0:
             return offset_s, math.inf, 0.0
@@ -140,7 +142,7 @@ def _fit(
 
 
 def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -> Clock:
-    """The offset of the clocks, from what the autopilot received; failing that, from what it estimated."""
+    """The offset of the clocks, from the motion that the autopilot received; else from the motion that it estimated."""
     sources = [
         (log.received, "velocity", "the true velocity that it was sent and logged"),
         (log.received, "rates", "the true rates that it was sent and logged"),
@@ -168,9 +170,9 @@ def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -
 def _stretches(
     series: Series, time_s: np.ndarray, values: np.ndarray, offset_s: float, least: float
 ) -> list[tuple[float, float]]:
-    """Middle and offset of each stretch with enough motion."""
+    """Middle time and offset of each section with enough motion."""
     edges = np.linspace(series.time_s[0], series.time_s[-1], STRETCHES + 1)
-    found = []
+    sections = []
     for first, last in pairwise(edges):
         inside = (series.time_s >= first) & (series.time_s <= last)
         piece = Series(series.time_s[inside], series.values[inside], series.unit)
@@ -178,12 +180,12 @@ def _stretches(
             continue
         offset, _, moved = _fit(piece, time_s, values, offset_s, 3)
         if moved >= least:
-            found.append((float(first + last) / 2, offset))
-    return found
+            sections.append((float(first + last) / 2, offset))
+    return sections
 
 
 def _paced(offset_s: float, stretches: Sequence[tuple[float, float]], by: str) -> Clock:
-    """The clock of all stretches: one offset, and a drift if they show one."""
+    """The clock from all sections: one offset, and a drift if they show one."""
     if not stretches:
         return Clock(offset_s, by=by)
     middles, offsets = np.array(stretches).T
@@ -198,7 +200,7 @@ def _paced(offset_s: float, stretches: Sequence[tuple[float, float]], by: str) -
 
 @dataclass(frozen=True)
 class ErrorFigure:
-    """How far an estimate was off: over the log, and before and from the begin of the first fault on (NaN: no rows)."""
+    """Error of an estimate: over the log, and before and after the begin of the first fault (NaN: no rows)."""
 
     name: str
     unit: str
@@ -209,7 +211,7 @@ class ErrorFigure:
     rms_after: float
 
     def sentence(self) -> str:
-        """For people."""
+        """The error as text: rms and maximum with the unit."""
         return f"{self.name} off by {self.rms:.3g} {self.unit} rms, {self.most:.3g} {self.unit} at most"
 
     @staticmethod
@@ -234,7 +236,7 @@ def _begins_s(flight: Flight) -> list[float]:
 def error_figures(
     flight: Flight, position: np.ndarray | None, velocity: np.ndarray | None, angles: np.ndarray | None
 ) -> list[ErrorFigure]:
-    """Figures of the errors of a flight's estimates, [row, 3] each, as far as they are there."""
+    """Errors of a flight's estimates, [row, 3] each, as far as they exist."""
     degrees = math.degrees(1)
     made: list[tuple[str, str, np.ndarray]] = []
     if position is not None:
@@ -255,7 +257,7 @@ def error_figures(
 
 
 def own_figures(flight: Flight) -> list[ErrorFigure]:
-    """The same of the reference autopilot, whose estimator is in Ironbird's log."""
+    """Errors of the reference autopilot, whose estimator is in Ironbird's log."""
     log = flight.log
     signals = ("p_NB_N", "v_NB_N", "euler")
     if any(f"{part}.{name}" not in log for part in ("estimator", "body") for name in signals):
@@ -265,13 +267,13 @@ def own_figures(flight: Flight) -> list[ErrorFigure]:
 
 
 def _wrapped(angles: np.ndarray) -> np.ndarray:
-    """Angles from -pi to pi."""
+    """Angles in rad, wrapped to -pi to pi."""
     return (angles + np.pi) % (2 * np.pi) - np.pi
 
 
 @dataclass
 class AutopilotEstimate:
-    """An autopilot's log beside the flight that it flew."""
+    """An autopilot's log, aligned with the flight that it flew."""
 
     flight: Flight
     log: AutopilotLog
@@ -279,12 +281,12 @@ class AutopilotEstimate:
     turn: np.ndarray | None  # q_BH: the autopilot's body axes are not Ironbird's (a tail-sitter's stand level in hover)
 
     def __str__(self) -> str:
-        """For people: the clocks, and how far off the estimates were."""
-        said = [self.uncovered(), self.clock.sentence(), *(error.sentence() for error in self.errors())]
-        return "; ".join(filter(None, said))
+        """Text: the clocks, and the errors of the estimates."""
+        parts = [self.uncovered(), self.clock.sentence(), *(error.sentence() for error in self.errors())]
+        return "; ".join(filter(None, parts))
 
     def uncovered(self) -> str:
-        """What of the flight the log does not have, in words; empty if it has all from take-off to the end."""
+        """The part of the flight that the log does not cover, as text; empty from take-off to the end."""
         first, last = self.clock.simulated(np.array(self.log.span_s)).tolist()
         height = -self.truth("position")[:, 2]
         up = np.flatnonzero(height > height[0] + AIRBORNE_M)
@@ -298,19 +300,19 @@ class AutopilotEstimate:
         )
 
     def autopilot_events(self) -> list[AutopilotEvent]:
-        """What changed of the autopilot's own state, on the simulation's clock."""
+        """Changes of the autopilot's own state, on the simulation's clock."""
         times = self.clock.simulated(np.array([change.time_s for change in self.log.states], float)).tolist()
         return [AutopilotEvent(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
 
     def reactions(self) -> list[Reaction]:
-        """What it did first of each kind after each fault began to act: received messages and entries of its log."""
+        """The first reaction of each kind after each fault began: received messages and entries of its log."""
         flight = self.flight
-        said = sorted([*flight.autopilot_events, *self.autopilot_events()], key=lambda event: event.time_s)
-        return reactions_of(flight.order.faults, flight.witnesses, said)
+        events = sorted([*flight.autopilot_events, *self.autopilot_events()], key=lambda event: event.time_s)
+        return reactions_of(flight.order.faults, flight.witnesses, events)
 
     @cached_property
     def time_s(self) -> np.ndarray:
-        """The simulation's time base."""
+        """Times of the simulation's log rows, s."""
         return self.flight.log.time()
 
     def truth(self, name: str) -> np.ndarray:
@@ -318,7 +320,7 @@ class AutopilotEstimate:
         return self.flight.log[TRUTH[name]]
 
     def estimated(self, name: str) -> np.ndarray | None:
-        """A quantity of the autopilot's log on the simulation's time base; NaN where it has none."""
+        """A quantity of the autopilot's log at the simulation's times; NaN where it has none."""
         series = self.log.estimated.get(name)
         if series is None or not len(series):
             return None
@@ -335,11 +337,11 @@ class AutopilotEstimate:
         return attitude * np.concatenate([[1.0], flips])[:, None]  # q and -q are one attitude
 
     def modes(self) -> list[tuple[float, str]]:
-        """Times, on the simulation's clock, from which on a mode was in force."""
+        """Times on the simulation's clock from which on each mode was in force."""
         return self._on_our_clock(self.log.modes)
 
     def leaders(self) -> list[tuple[float, str]]:
-        """Times, on the simulation's clock, from which on an estimator was in charge."""
+        """Times on the simulation's clock from which on each estimator was active."""
         series = self.log.estimated.get("estimator")
         if series is None or not len(series):
             return []
@@ -352,24 +354,24 @@ class AutopilotEstimate:
 
     @property
     def begins_s(self) -> list[float]:
-        """When the faults began to act."""
+        """Times at which the faults began to act, s."""
         return _begins_s(self.flight)
 
     def errors(self) -> list[ErrorFigure]:
-        """How far the estimates were off, of all that the log has."""
+        """Errors of all estimates that the log has."""
         return error_figures(self.flight, *(self.error(name) for name in ("position", "velocity", "attitude")))
 
     def error(self, name: str) -> np.ndarray | None:
         """Estimate minus truth: metres, m/s, or, of the attitude, roll, pitch and yaw in radians."""
-        found = self.estimated(name)
-        if found is None:
+        estimate = self.estimated(name)
+        if estimate is None:
             return None
         if name != "attitude":
-            return found - self.truth(name)
-        return _wrapped(euler(found) - euler(self.truth(name)))
+            return estimate - self.truth(name)
+        return _wrapped(euler(estimate) - euler(self.truth(name)))
 
     def table(self) -> dict[str, tuple[np.ndarray, str, str, str]]:
-        """Columns of the file: name → values, unit, frame, what it is. Truth first, then the estimate."""
+        """Columns of the file: name → values, unit, frame, meaning. Truth first, then the estimate."""
         columns = {"time_s": (self.time_s, "s", "", "simulation time")}
         for name in ("position", "velocity", "attitude"):
             declared = self.flight.log.signals[TRUTH[name]]
@@ -410,9 +412,9 @@ class AutopilotEstimate:
 
 
 def beside(flight: Flight) -> AutopilotEstimate | LinkError | None:
-    """The autopilot's log beside its flight, or why there is none: the flight counts all the same.
+    """The autopilot's log aligned with its flight, or the error if it cannot be read; the flight is valid all the same.
 
-    None of a control system that leaves no log, such as a flight controller on a cable.
+    None for a control system that leaves no log, such as a flight controller on a cable.
     """
     control = flight.order.control
     if not is_outside(control) or control.startswith(OBJECT):
@@ -425,7 +427,7 @@ def beside(flight: Flight) -> AutopilotEstimate | LinkError | None:
 
 
 def believe(flight: Flight, log: AutopilotLog) -> AutopilotEstimate:
-    """An autopilot's log beside the flight; `LinkError` if there is nothing to compare."""
+    """An autopilot's log aligned with the flight; `LinkError` if there is nothing to compare."""
     ours = flight.log
     if any(path not in ours for path in TRUTH.values()) or ours.rows() < 2:
         raise LinkError("the flight's log lacks the true motion, so there is nothing to compare with")
@@ -434,7 +436,7 @@ def believe(flight: Flight, log: AutopilotLog) -> AutopilotEstimate:
 
 
 def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndarray) -> np.ndarray | None:
-    """How the body axes of the attitude that was sent differ from Ironbird's: one fixed turn, or none."""
+    """Fixed rotation between the body axes of the attitude that was sent and Ironbird's; None if they agree."""
     sent = log.received.get("attitude")
     if sent is None or not len(sent):
         return None
@@ -446,7 +448,7 @@ def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndar
     return mean if 2 * math.acos(min(abs(mean[0]), 1.0)) > LEAST_TURN else None
 
 
-LEAST_TURN = math.radians(10)  # less is the difference of two times, not of two sets of axes
+LEAST_TURN = math.radians(10)  # less is due to a time difference, not to different axes
 
 
 def _resampled(time_s: np.ndarray, values: np.ndarray, asked_s: np.ndarray, hold: bool) -> np.ndarray:
@@ -454,10 +456,10 @@ def _resampled(time_s: np.ndarray, values: np.ndarray, asked_s: np.ndarray, hold
     last = np.searchsorted(time_s, asked_s, side="right") - 1
     row = np.clip(last, 0, None)
     if hold:
-        found, known = values[row].astype(float), asked_s - time_s[row] <= STALE_S
+        result, known = values[row].astype(float), asked_s - time_s[row] <= STALE_S
     else:
         following = np.clip(np.searchsorted(time_s, asked_s), None, len(time_s) - 1)
-        found, known = _at(time_s, values, asked_s), time_s[following] - time_s[row] <= STALE_S
+        result, known = _at(time_s, values, asked_s), time_s[following] - time_s[row] <= STALE_S
         known &= asked_s <= time_s[-1]
-    found[~known | (last < 0)] = np.nan
-    return found
+    result[~known | (last < 0)] = np.nan
+    return result

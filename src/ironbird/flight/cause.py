@@ -1,8 +1,8 @@
-"""What a fault caused in an autopilot: its flight beside the same flight without any fault, both in virtual time.
+"""Effects of a fault on an autopilot: its flight compared with the same flight without faults, in virtual time.
 
-Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is the fault's
-doing, and so is whatever follows and does not come in the healthy flight too. What both do within `SAME_S` of each
-other counts as the same: after the first difference nothing comes at exactly the same time any more.
+Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is caused by the
+fault, and so is everything that follows and does not occur in the healthy flight too. Events of both flights within
+`SAME_S` of each other count as the same: after the first difference nothing occurs at exactly the same time any more.
 
 Not distinguished: which of several faults caused what; order the flight with one of them for that.
 """
@@ -38,7 +38,7 @@ STATE_WORDS = {
 
 @dataclass(frozen=True)
 class Cause:
-    """What a flight with faults has that its healthy twin has not."""
+    """Differences between a flight with faults and its healthy twin."""
 
     first_s: float  # when the autopilot's own log differs for the first time; infinite if never
     signal: str  # what differs first
@@ -48,7 +48,7 @@ class Cause:
     carried: str  # which measurements carried the position afterwards; empty if none of them was lost
 
     def rows(self) -> dict[str, str]:
-        """For the summary of a flight."""
+        """The differences as rows of the flight's summary."""
         if not math.isfinite(self.first_s):
             return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
         rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
@@ -65,7 +65,7 @@ class Cause:
 
 
 def fly_healthy(flight: Flight, folder: Path, trust: Trust | None = None) -> Flight:
-    """The same flight without its faults; `OrderError` if it would not be the same one."""
+    """Fly the same flight without its faults; `OrderError` if it would not repeat otherwise."""
     if not flight.repeats:
         raise OrderError(
             "only a flight that repeats to the bit has a healthy twin: fly with --time virtual (option time=virtual)"
@@ -74,18 +74,18 @@ def fly_healthy(flight: Flight, folder: Path, trust: Trust | None = None) -> Fli
 
 
 def cause_of(flight: Flight, healthy: Flight) -> Cause:
-    """What the faults of a flight caused; `LinkError` if one of both left no log."""
+    """Differences that the faults of a flight caused; `LinkError` if one of both flights left no log."""
     pair = []
     for one in (flight, healthy):
-        found = beside(one)
-        if not isinstance(found, AutopilotEstimate):
-            raise found if found is not None else OrderError("this control system leaves no log to compare")
-        pair.append(found)
+        estimate = beside(one)
+        if not isinstance(estimate, AutopilotEstimate):
+            raise estimate if estimate is not None else OrderError("this control system leaves no log to compare")
+        pair.append(estimate)
     return compare(*pair)
 
 
 def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
-    """The same of two logs that were read."""
+    """Differences between two logs: of the flight with faults and of its healthy twin."""
     first_s, signal = _first_difference(faulted, healthy)
     own, other = _all_of(faulted), _all_of(healthy)
     caused = [event for event in _unmatched(own, other) if event.time_s >= first_s]
@@ -96,12 +96,12 @@ def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
 
 def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
     modes = [AutopilotEvent(at_s, "mode", name) for at_s, name in autopilot.modes()]
-    heard = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
-    return sorted([*heard, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
+    received = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
+    return sorted([*received, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
-    """On the simulation's clock; of all that both logs hold."""
+    """Time on the simulation's clock, and name, of the first difference over all quantities of both logs."""
     first_s, signal = math.inf, ""
     for name, series in faulted.log.estimated.items():
         other = healthy.log.estimated.get(name)
@@ -124,9 +124,9 @@ def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) ->
 
 
 def _unmatched(own: Sequence[AutopilotEvent], other: Sequence[AutopilotEvent]) -> list[AutopilotEvent]:
-    """Those of the first that have no partner of the same words among the second; each partner serves once."""
+    """Events of the first list without a partner of the same text in the second; each partner counts once."""
     free = list(other)
-    found = []
+    events = []
     for event in own:
         partner = next(
             (
@@ -137,14 +137,14 @@ def _unmatched(own: Sequence[AutopilotEvent], other: Sequence[AutopilotEvent]) -
             None,
         )
         if partner is None:
-            found.append(event)
+            events.append(event)
         else:
             free.remove(partner)
-    return found
+    return events
 
 
 def _carried(autopilot: AutopilotEstimate, begin_s: float, caused: Sequence[AutopilotEvent]) -> str:
-    """Which measurements held the horizontal position after the fault took one away, and for how long of the rest."""
+    """Which measurements held the horizontal position after the fault removed one, and for which share of the time."""
     gone = " no longer fused"
     lost = [h.time_s for h in caused if h.kind == "fusion" and h.text.removesuffix(gone) in SIDEWAYS]
     if not lost:

@@ -1,8 +1,8 @@
-"""Signals that conditions speak of: those of the model, and those derived from them.
+"""Signals that conditions can use: those of the model, and those derived from them.
 
 Derived signals exist for every vehicle whose model has their sources: `height`, `depth`, `distance` (horizontal, from
 the start), `speed`, `climb`, `tilt` (between the body's down axis and the vertical), `rate`, `position_error` (to the
-navigator's set-point). Requirements know moreover `time` and what became of the flight: `crashed` and `completed` (1 in
+navigator's set-point). Requirements can also use `time` and the result of the flight: `crashed` and `completed` (1 in
 the last row of a flight that ended so), `fault_active` (1 from the first fault's start on). Angles are in rad.
 """
 
@@ -55,7 +55,7 @@ DERIVED = {
 
 
 def names_of(model: HasSignals) -> Names:
-    """All that conditions may name on a model; without terrain, `altitude` is the height above the start."""
+    """All names that conditions may use on a model; without terrain, `altitude` is the height above the start."""
     aliases = ALIASES if ALIASES["altitude"] in model.signals() else {**ALIASES, "altitude": "height"}
     return Names.of(model, aliases=aliases, words=WORDS, derived=DERIVED)
 
@@ -80,7 +80,7 @@ def derived_from(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray | N
 
 
 def paths_to_log(names: Iterable[str], model: HasSignals) -> list[str]:
-    """Signal paths from which all the named signals can be had, with those that every flight keeps."""
+    """Signal paths from which all the named signals can be computed, with those that every flight logs."""
     signals = model.signals()
     entries: list[str] = []
     for name in names:
@@ -91,9 +91,9 @@ def paths_to_log(names: Iterable[str], model: HasSignals) -> list[str]:
 
 
 def make_trace(log: Log, names: Iterable[str], fault_starts_s: Sequence[float]) -> Trace:
-    """What the formulas need, for all lanes; each lane's first fault began at its `fault_starts_s` (infinite: none).
+    """The signals that formulas need, for all lanes; `fault_starts_s` is each lane's first fault (infinite: none).
 
-    Columns are made when they are asked for.
+    Columns are computed on demand.
     """
     rows = np.array([log.rows(lane) for lane in range(log.lanes)])
     return Trace(log.time_s, _Columns(log, tuple(names), rows, np.asarray(fault_starts_s, np.float64)), rows)
@@ -129,7 +129,7 @@ class _Columns(LogColumns):
         return self._made[name]
 
     def lane(self, lane: int) -> _Columns:
-        """The same of one lane."""
+        """The columns of one lane only."""
         if self.only is not None:
             return self
         one = slice(lane, lane + 1)
@@ -153,32 +153,32 @@ class _Columns(LogColumns):
         values[there, self.rows[there] - 1] = last[there]
         return values
 
-    # What native code needs
+    # Interface for native code
 
     def column_in_log(self, name: str) -> int | None:
-        """The column of `data` that a name is; None if it is made from others."""
+        """The index of a name's column in `data`; None if it is derived from others."""
         path, _, index = name.partition("[")
         start = self.log.plan.start.get(path)
         return None if start is None else start + (int(index[:-1]) if index else 0)
 
     def term(self, name: str) -> Term | None:
-        """How a name is derived from others."""
+        """The expression by which a name is derived from others; None if it is not."""
         return _term(name) if name in DERIVED else None
 
     def in_last_row(self, name: str) -> np.ndarray | None:
-        """Of each lane whether it ended so: `crashed`, `completed`."""
+        """For each lane whether it ended so: `crashed`, `completed`."""
         if name not in ("crashed", "completed"):
             return None
         stops = self.log.stops if self.only is None else self.log.stops[self.only : self.only + 1]
-        found = np.zeros(len(self.rows))
+        flags = np.zeros(len(self.rows))
         for lane, stop in enumerate(stops):
             if stop is not None:
                 hit = stop.reason == COMPLETED if name == "completed" else stop.reason not in HARMLESS
-                found[lane] = float(hit)
-        return found
+                flags[lane] = float(hit)
+        return flags
 
     def fault_starts_s(self) -> np.ndarray:
-        """When the first fault of each lane starts."""
+        """Time at which the first fault of each lane starts, s."""
         return self.starts_s
 
 

@@ -1,4 +1,4 @@
-"""How long a flight lasts at most: as ordered, as its mission takes, or as its control system limits it."""
+"""Longest duration of a flight: as ordered, as its mission takes, or as its control system limits it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OBJECT = "python:"  # a control system that was handed over as an object: `pytho
 
 
 def end_s(order: Order, model: CompiledModel) -> float:
-    """When the flight ends at the latest: as ordered, else by the mission, else by the control system's own limit."""
+    """Latest end of the flight in s: as ordered, else by the mission, else by the control system's own limit."""
     if order.until_s is not None:
         return order.until_s
     if is_outside(order.control):
@@ -32,7 +32,7 @@ def end_s(order: Order, model: CompiledModel) -> float:
 
 
 def mission_of(order: Order) -> Mission:
-    """The mission of an order; raises if it has none, or a plan of another program in its place."""
+    """The mission of an order; raises if it has none, or a plan of another program instead."""
     if order.script:
         raise OrderError(f"control '{order.control}' flies no plan of another program: give a mission")
     if order.mission is None:

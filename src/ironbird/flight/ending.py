@@ -1,7 +1,8 @@
 """How a flight ended for the vehicle: landed, disarmed, still flying, never airborne or crashed.
 
-The verdict says whether what was required held; this says where the vehicle is. Heights are those above the start, so
-a vehicle that lands on other ground more than `AIRBORNE_M` away in height counts by what its autopilot says.
+The verdict states whether the requirements held; this states where the vehicle is. Heights are those above the
+start, so
+a vehicle that lands on other ground more than `AIRBORNE_M` away in height counts by the report of its autopilot.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Ending = Literal["landed", "disarmed", "still flying", "never airborne", "crashe
 
 
 def ending_of(flight: Flight) -> Ending:
-    """How it ended. A vehicle that touches the ground or water all the time can only crash, disarm or go on."""
+    """How the flight ended. A vehicle that touches ground or water all the time can only crash, disarm or go on."""
     if not flight.survived:
         return "crashed"
     armed = [event.text == "armed" for event in flight.autopilot_events if event.kind == "armed"]

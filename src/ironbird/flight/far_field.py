@@ -30,7 +30,7 @@ Cell = tuple[int, int, int]
 
 
 class FarField:
-    """Follows the vehicles of one model; `look` at it between two pieces of a run."""
+    """Updates the magnetic field for the vehicles of one model; call `look` between two pieces of a run."""
 
     def __init__(self, model: CompiledModel, home: Home, settings: Iterable[str] = ()) -> None:
         self._home = home
@@ -44,7 +44,7 @@ class FarField:
         self._ours = {base.tobytes() for base in self._base}  # all values that were set here
 
     def look(self, state: RunState, ticks: int = 1) -> None:
-        """Set the values of the cells that the lanes are in, if a look was due within the last few ticks."""
+        """Set the values of the cells that the lanes are in, if an update was due within the last `ticks` ticks."""
         if self._place is None or not self._rows or state.tick % EVERY_TICKS >= ticks:
             return
         if not np.round(state.x[:, self._place] / CELL_M[:, None]).any() and all(
@@ -68,7 +68,7 @@ class FarField:
 
 
 def _place_of(model: CompiledModel) -> slice | None:
-    """Where the state has metres north, east and down of home; None on the round earth, whose state has not."""
+    """Slice of the state with metres north, east and down of home; None on the round earth, which has none."""
     return model.flat.x.rows(at.BODY("p")) if at.BODY("p") in model.flat.x.start else None
 
 
@@ -81,7 +81,7 @@ def field_around(field: Callable[[np.ndarray], np.ndarray], place: np.ndarray) -
 
 @functools.lru_cache(maxsize=4096)
 def _cell_values(home: Home, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-    """What the values of a cell are more than those at home, in the kernel's order (column by column)."""
+    """Difference of the values of a cell from those at home, in the kernel's order (column by column)."""
 
     def field(place: np.ndarray) -> np.ndarray:
         latitude, longitude, height = to_geodetic(home, place)

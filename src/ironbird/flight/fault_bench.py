@@ -1,8 +1,8 @@
-"""Benches: for each fault of the catalogue, an order or a set-up in which it acts and is seen.
+"""Benches: for each fault of the catalogue, an order or a set-up in which its effect shows.
 
 A fault of a part is flown on a vehicle that has it, one of wires on a board with chips, one of sight in a world, one of
 firmware on the emulated board. Packets need no vehicle: they go over a link of the router. A chip whose FIFO overflows
-is read by a host of its own, as the drivers here do not use the FIFO.
+is read by a special host, as the usual drivers do not use the FIFO.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WINDY = Weather(4.0, 200.0, 6.0)  # so that all parts work
 
 @dataclass(frozen=True)
 class Bench:
-    """A flight in which faults are seen; the first bench that claims a fault shows it."""
+    """A flight in which faults show; the first bench that claims a fault is used."""
 
     faults: tuple[str, ...]  # ids without versions, or how they begin, with a dot or line at the end
     vehicle: str = "quad_f450"
@@ -46,7 +46,7 @@ class Bench:
     weather: Weather = WINDY
 
     def claims(self, name: str) -> bool:
-        """Whether it shows a fault."""
+        """Whether this bench shows the fault with this id."""
         return any(name.startswith(f if f[-1] in "._" else f"{f}@") for f in self.faults)
 
 
@@ -94,7 +94,7 @@ def bench_of(fault: Fault) -> Bench:
 
 
 def usual_injection(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
-    """A fault as ordered, or, of an id alone, with the part and the times of its bench."""
+    """A fault as ordered, or, for an id alone, with the part and the times of its bench."""
     if ":" in text:
         return parse_fault(text, known)
     injection = parse_fault(text, known)
@@ -133,7 +133,7 @@ def bench_order(injection: Injection, vehicle: str | None = None) -> Order:
 
 @dataclass(frozen=True)
 class LinkRun:
-    """Packets over one link: when each was sent, when it or its like arrived, and what the fault did."""
+    """Packets over one link: when each was sent, when it or its copy arrived, and what the fault did."""
 
     witness: LinkWitness
     sent_s: np.ndarray
@@ -142,7 +142,7 @@ class LinkRun:
 
 
 def over_link(injection: Injection, seed: int = 0) -> LinkRun:
-    """Telemetry over a link with a fault: attitude at 50 Hz, a heartbeat and an acknowledgement a second."""
+    """Telemetry over a link with a fault: attitude at 50 Hz, a heartbeat and an acknowledgement per second."""
     link = Disturbance(str(injection.instance), [injection], seed)
     until_s = injection.start_s + 4.0 if not np.isfinite(injection.end_s) else injection.end_s + 2.0
     packets = _telemetry(until_s)
@@ -159,14 +159,14 @@ def over_link(injection: Injection, seed: int = 0) -> LinkRun:
 
 def _telemetry(until_s: float) -> list[tuple[float, Frame]]:
     packer, reader = Packer(), FrameReader()
-    found: list[tuple[float, Frame]] = []
+    packets: list[tuple[float, Frame]] = []
     for number in range(round(50 * until_s)):
         packer.add(ATTITUDE, 20 * number, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0)
         if number % 50 == 0:
             packer.add(HEARTBEAT, number, 2, 12, 0, 4, 3)
             packer.add(COMMAND_ACK, 400, 0, 0, number, 0, 0)
-        found += [(number / 50, frame) for frame in reader.feed(bytes(packer.take()))]
-    return found
+        packets += [(number / 50, frame) for frame in reader.feed(bytes(packer.take()))]
+    return packets
 
 
 # ---------------------------------------------------------------------- a FIFO

@@ -1,4 +1,4 @@
-"""A flight: an order flown. `fly` passes an order to the control system that flies it and returns the result."""
+"""A flight: an order that was flown. `fly` passes an order to its control system and returns the result."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ class Flight(Flown):
 
     @property
     def verdict(self) -> str:
-        """pass, fail, void or error."""
+        """The verdict: pass, fail, void or error."""
         return self.judged.verdict
 
     @property
     def outcome(self) -> str:
-        """How it ended, in words."""
+        """How the flight ended, as text."""
         return outcome(self.stop, self.ended_s, self.log.interrupted)
 
     @property
     def survived(self) -> bool:
-        """Whether the vehicle was whole at the end."""
+        """Whether the vehicle was undamaged at the end."""
         return survived(self.stop)
 
     @property
@@ -137,8 +137,8 @@ class Flight(Flown):
     @property
     def sha256_of_all(self) -> str:
         """Hash of the flight, of all messages of an external control system, and of every byte of its own logs."""
-        said = json.dumps([[h.time_s, h.kind, h.text] for h in self.autopilot_events]) + json.dumps(self.link)
-        whole = hashlib.sha256((self.sha256 + said).encode())
+        messages = json.dumps([[h.time_s, h.kind, h.text] for h in self.autopilot_events]) + json.dumps(self.link)
+        whole = hashlib.sha256((self.sha256 + messages).encode())
         for path in self.logs:
             if path.suffix.lower() in LOG_ENDINGS and path.is_file():
                 whole.update(path.read_bytes())
@@ -146,7 +146,7 @@ class Flight(Flown):
 
     @property
     def mission_title(self) -> str:
-        """What it was to fly."""
+        """Title of the mission or plan that was flown."""
         if self.order.has_plan:
             from ironbird.flight.given_plan import title_of_plan
 
@@ -154,11 +154,11 @@ class Flight(Flown):
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
     def reactions(self) -> list[Reaction]:
-        """What a control system outside did first after each fault."""
+        """First reactions of an external control system after each fault."""
         return reactions_of(self.order.faults, self.witnesses, self.autopilot_events)
 
     def summary(self) -> dict[str, str]:
-        """The figures that people look for first."""
+        """The most important figures as rows of text."""
         order = self.order
         rows = {
             "vehicle": self.vehicle.id,
@@ -188,36 +188,38 @@ class Flight(Flown):
         return rows
 
     def figures(self) -> dict[str, Any]:
-        """The same as plain data in SI, for programs: `summary.json` has it under "figures"."""
+        """The figures as plain data in SI, for programs: `summary.json` has them under "figures"."""
         log = self.log
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "verdict": self.verdict, "survived": self.survived, "ended_s": self.ended_s,
             "margin": _finite(self.judged.margin), "wall_s": self.wall_s,
             "seed": self.order.seed, "sha256": self.sha256,
         }  # fmt: skip
         if not log.rows():
-            return found
-        found["greatest_height_m"] = _finite(derived(log, "height").max())
-        found["greatest_tilt_rad"] = _finite(derived(log, "tilt").max())
+            return figures
+        figures["greatest_height_m"] = _finite(derived(log, "height").max())
+        figures["greatest_tilt_rad"] = _finite(derived(log, "tilt").max())
         if at.NAVIGATOR.position_set in log:
             error = self.tracking_error()
-            found["tracking_rms_m"] = _finite(np.sqrt(np.mean(error**2)))
-            found["tracking_most_m"] = _finite(error.max())
+            figures["tracking_rms_m"] = _finite(np.sqrt(np.mean(error**2)))
+            figures["tracking_most_m"] = _finite(error.max())
         if at.BATTERY.remaining in log:
-            found["battery_left"] = _finite(log[at.BATTERY.remaining][-1])
-            found["battery_V"] = _finite(log["battery.voltage"][-1])
-        return found
+            figures["battery_left"] = _finite(log[at.BATTERY.remaining][-1])
+            figures["battery_V"] = _finite(log["battery.voltage"][-1])
+        return figures
 
     def _words_of_figures(self) -> dict[str, str]:
-        found = {name: math.nan if value is None else value for name, value in self.figures().items()}
+        figures = {name: math.nan if value is None else value for name, value in self.figures().items()}
         rows = {}
-        if "greatest_height_m" in found:
-            rows["greatest height"] = f"{found['greatest_height_m']:.2f} m"
-            rows["greatest tilt"] = f"{math.degrees(found['greatest_tilt_rad']):.1f}°"
-        if "tracking_rms_m" in found:
-            rows["tracking error"] = f"{found['tracking_rms_m']:.3f} m rms, {found['tracking_most_m']:.3f} m at most"
-        if "battery_left" in found:
-            rows["battery"] = f"{100 * found['battery_left']:.1f} % left, {found['battery_V']:.2f} V"
+        if "greatest_height_m" in figures:
+            rows["greatest height"] = f"{figures['greatest_height_m']:.2f} m"
+            rows["greatest tilt"] = f"{math.degrees(figures['greatest_tilt_rad']):.1f}°"
+        if "tracking_rms_m" in figures:
+            rows["tracking error"] = (
+                f"{figures['tracking_rms_m']:.3f} m rms, {figures['tracking_most_m']:.3f} m at most"
+            )
+        if "battery_left" in figures:
+            rows["battery"] = f"{100 * figures['battery_left']:.1f} % left, {figures['battery_V']:.2f} V"
         return rows
 
     def attitude_set(self) -> np.ndarray | None:
@@ -238,12 +240,12 @@ class Flight(Flown):
 
 
 def _finite(value: float) -> float | None:
-    """A number that JSON has."""
+    """A number for JSON: None in place of NaN and infinity."""
     return float(value) if math.isfinite(value) else None
 
 
 def flying(time_s: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The values of a flight without its start."""
+    """The values of a flight without its first seconds, before the vehicle is in the air."""
     return np.asarray(values[time_s >= min(STATISTICS_AFTER_S, time_s[-1] / 2)])
 
 
@@ -420,7 +422,7 @@ def fly(
 
 
 def _checked(control: object) -> ControlSystem:
-    """A control system that was handed over as an object."""
+    """A control system that was given as an object; raises if it is none."""
     from ironbird.rig.system import ControlSystem
 
     if not isinstance(control, ControlSystem):
@@ -449,7 +451,7 @@ def _ordered(what: Order | Vehicle | str | Path, control: str | None, ordered: d
 
 
 def _fitted(what: Order | Vehicle | str | Path, order: Order) -> Fitted:
-    """The vehicle of an order with its model: that of its file, or the object that was given."""
+    """The vehicle of an order with its model: that of its file, or the given object."""
     if not isinstance(what, Vehicle):
         return fit(order)
     return fit_vehicle(

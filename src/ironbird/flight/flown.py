@@ -1,4 +1,4 @@
-"""What either executor of flights leaves of one flight: the only result that the judge and `fly` know."""
+"""Result of either executor of flights, for one flight; the input of the judge and of `fly`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Flown:
-    """One flight as it was flown, not judged yet: its lane of a log, and what the log does not hold."""
+    """One flight as it was flown, not judged yet: its lane of a log, and data that the log does not hold."""
 
-    order: Order  # with all that came on the way: parameters, faults, recorded commands
+    order: Order  # with everything that was added in flight: parameters, faults, recorded commands
     log: Log  # of all flights that were flown side by side
     lane: int = 0
     run_ended_s: float = 0.0  # when the run ended; the vehicle may have stopped before
@@ -38,10 +38,10 @@ class Flown:
 
     @property
     def stop(self) -> Stop | None:
-        """Why the vehicle ended early; None if it did not."""
+        """Why the vehicle stopped early; None if it did not."""
         return self.log.stops[self.lane]
 
     @property
     def ended_s(self) -> float:
-        """When the flight ended."""
+        """Simulation time at which the flight ended, s."""
         return self.stop.time_s if self.stop is not None else self.run_ended_s

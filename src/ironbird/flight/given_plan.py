@@ -1,4 +1,4 @@
-"""A plan of another program (.plan, 'QGC WPL 110') in an order: where it begins, and what pages show of it."""
+"""A plan of another program (.plan, 'QGC WPL 110') in an order: its home, and its content for pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def given_plan(order: Order) -> Plan | None:
 
 
 def title_of_plan(order: Order) -> str:
-    """The name of its file and how much is in it; a record of commands has neither."""
+    """File name of the plan and a count of its items; empty for a record of commands."""
     plan = given_plan(order)
     if plan is None:
         return "as it was commanded"
@@ -38,8 +38,8 @@ def title_of_plan(order: Order) -> str:
 
 
 def waypoints_of(plan: Plan, home: Place) -> list[Point]:
-    """Places of its items; a landing without a place is below the one before."""
-    here, found = (0.0, 0.0, 0.0), []
+    """Positions of the plan's items; a landing without a position is below the previous one."""
+    here, points = (0.0, 0.0, 0.0), []
     for item in plan.items:
         if item.command not in PLACE_COMMANDS or item.frame == FRAME_MISSION:
             continue
@@ -48,13 +48,13 @@ def waypoints_of(plan: Plan, home: Place) -> list[Point]:
             place = (here[0], here[1], place[2])
         if item.command in (NAV_LAND, NAV_VTOL_LAND):
             place = (place[0], place[1], 0.0)
-        found.append(place)
+        points.append(place)
         here = place
-    return found
+    return points
 
 
 def fences_of(plan: Plan, home: Place) -> list[list[Point]]:
-    """Its fences as closed lines on the ground, circles as polygons."""
+    """The plan's fences as closed lines on the ground, circles as polygons."""
     lines: list[list[Point]] = []
     corners: list[Point] = []
     for item in plan.fence:
@@ -72,7 +72,7 @@ def fences_of(plan: Plan, home: Place) -> list[list[Point]]:
 
 
 def rally_points_of(plan: Plan, home: Place) -> list[Point]:
-    """Its rally points."""
+    """Positions of the plan's rally points."""
     return [_point(item, home) for item in plan.rally]
 
 

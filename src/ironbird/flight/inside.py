@@ -42,8 +42,8 @@ def fly_lanes(
 ) -> list[Flown]:
     """Fly orders of one vehicle that end at the same time and log at the same rate; lane i flies the i-th order.
 
-    With `everything` all signals are logged and the first flight's healthy twin flies to the end; else only what the
-    verdict needs, and the signals in `also`. With `speed` the run keeps to the wall clock, and `live` takes new
+    With `everything` all signals are logged and the first flight's healthy twin flies to the end; else only the signals
+    that the verdict needs, and those in `also`. With `speed` the run keeps to the wall clock, and `live` takes new
     parameter values.
     """
     first = orders[0]
@@ -51,7 +51,7 @@ def fly_lanes(
     if any(order.log_s != first.log_s or end_s(order, model) != until_s for order in orders):
         raise OrderError("flights side by side need one end and one distance between rows")
     if len(orders) > 1 and (live or any(order.tunings for order in orders)):
-        raise OrderError("a flight whose parameters change on the way flies alone")
+        raise OrderError("a flight whose parameters change in flight (tunings) flies alone: give one order at a time")
     lanes = _Lanes(orders, model, everything=everything, live=live, line=line)
     judged_paths = [path for order in orders for path in log_paths(order, model)]
     log = run(
@@ -70,7 +70,7 @@ def fly_lanes(
 
 
 class _Lanes:
-    """Flights side by side: what is looked at between two pieces of the run, and what they leave."""
+    """Flights in the lanes of one run: actions between two pieces of the run, and results."""
 
     def __init__(
         self,
@@ -93,28 +93,29 @@ class _Lanes:
         self._next_watch = 0
 
     def look(self, running: RunState) -> None:
-        """Look up what is far and near of the vehicles, or of their twins."""
+        """Update the surroundings and far fields of the vehicles, or of their twins."""
         self.far.look(running)
         if self.around is not None:
             self.around.look(running)
 
     def between(self, running: RunState) -> None:
-        """What is done between two pieces of the flights themselves."""
+        """Actions between two pieces of the flights themselves."""
         if self.line is not None and self.line.over:
             raise KeyboardInterrupt
         if self.live is not None:
             self.tunings.extend(self.live.poll(running))
         self.look(running)
-        if running.tick + self.piece_ticks > self._next_watch:  # the next piece goes beyond what the twins have seen
+        # the next piece goes beyond the states that the twins have copied
+        if running.tick + self.piece_ticks > self._next_watch:
             self.twins.watch(running)
             self._next_watch = running.tick + CHUNK_TICKS
 
-    def _tuned(self, twin: RunState, end_s: float, wanted: list[str] | None) -> Log:
+    def _tuned(self, twin: RunState, end_s: float, signals: list[str] | None) -> Log:
         """Fly a twin with the parameter changes of its flight."""
         return run(
             twin,
             end_s,
-            log=wanted,
+            log=signals,
             log_s=self.orders[0].log_s,
             threads=1,
             tunings=self.tunings,

@@ -1,9 +1,8 @@
-"""The judge: what a flight comes to. Nothing else in Ironbird says pass, fail, void or error.
+"""The judge: the verdict of a flight. No other part of Ironbird decides pass, fail, void or error.
 
 In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, the user ended the
 flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
-a fault did not act, so nothing is verified), `pass`. Where no requirement speaks of a crash, the vehicle must not
-crash.
+a fault did not act, so nothing is verified), `pass`. If no requirement mentions a crash, the vehicle must not crash.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ class Judgement:
     sentence: str  # what broke, when, by how much; empty if it holds
     formula: str = ""
     unit: str = ""  # of the margin, as far as it is known
-    broken_s: float = math.nan  # when it was first broken; NaN if it holds
-    untested: str = ""  # what of it the flight never put to the test; empty if all of it was
+    broken_s: float = math.nan  # time of the first violation; NaN if it holds
+    untested: str = ""  # the part that the flight did not test; empty if all was
 
     @property
     def holds(self) -> bool:
@@ -86,7 +85,7 @@ class Judgement:
 
     @property
     def status(self) -> str:
-        """broken, vacuous (it holds, but was not put to the test) or holds."""
+        """broken, vacuous (it holds, but was not tested) or holds."""
         return "broken" if not self.holds else "vacuous" if self.untested else "holds"
 
 
@@ -148,7 +147,7 @@ class Judged:
     witnesses: list[dict[str, Any]] = field(default_factory=list)
     modes: list[list[float]] = field(default_factory=list)  # [time, mode] at every change
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
-    reactions: list[str] = field(default_factory=list)  # what a control system outside did after each fault
+    reactions: list[str] = field(default_factory=list)  # reactions of an external control system after each fault
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
@@ -163,7 +162,7 @@ class Judged:
 
 
 def not_flown(order: Order, why: str) -> Judged:
-    """A flight that the rig could not fly."""
+    """The judgement (error) of a flight that the rig could not fly."""
     nothing: dict[str, Any] = {
         "crashed": False,
         "ended_s": 0.0,
@@ -184,14 +183,14 @@ def not_flown(order: Order, why: str) -> Judged:
 
 
 def outcome(stop: Stop | None, ended_s: float, interrupted: bool = False) -> str:
-    """How a flight ended, in words."""
+    """How a flight ended, as text."""
     if interrupted:
         return f"interrupted at {ended_s:.2f} s"
     return f"{stop.reason} at {stop.time_s:.2f} s" if stop is not None else f"flown to the end at {ended_s:.2f} s"
 
 
 def survived(stop: Stop | None) -> bool:
-    """Whether the vehicle was whole at the end."""
+    """Whether the vehicle was undamaged at the end."""
     return stop is None or stop.reason in HARMLESS
 
 
@@ -204,7 +203,7 @@ def _formula(text: str, model: CompiledModel) -> Formula:
 
 
 def log_paths(order: Order, model: CompiledModel | None = None) -> tuple[str, ...]:
-    """The signals of a flight that its hash covers, whatever else is logged."""
+    """The signals of a flight that its hash covers, independent of what else is logged."""
     formulas = tuple(requirement.formula for requirement in requirements_of(order))
     return _paths(model or fit(order).model, formulas, tuple(injection.witness for injection in order.faults))
 
@@ -217,13 +216,13 @@ def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str
 
 
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
-    """What is judged: where no requirement speaks of a crash, the vehicle must not crash."""
-    told = any("crashed" in requirement.formula for requirement in order.requirements)
-    return order.requirements if told else (*order.requirements, *DEFAULT)
+    """The requirements that are judged; if none mentions a crash, the vehicle must not crash."""
+    mentioned = any("crashed" in requirement.formula for requirement in order.requirements)
+    return order.requirements if mentioned else (*order.requirements, *DEFAULT)
 
 
 def channels_of(model: CompiledModel) -> list[Channel]:
-    """What of the graded score can be judged on a model."""
+    """The parts of the graded score that can be judged on a model."""
     known = names_in(model).units
     return [c for c in CHANNELS if c.value in known and (c.command is None or c.command in known)]
 
@@ -232,13 +231,13 @@ def channels_of(model: CompiledModel) -> list[Channel]:
 
 
 def load_native_code() -> None:
-    """What judges many lanes: a worker loads it before it has something to judge."""
+    """Load the native code that judges many lanes; a worker does so before its first flight."""
     for load in (columns_library, hash_library, margins_library, score_library):
         load()
 
 
 def judge(flown: Sequence[Flown], model: CompiledModel) -> list[Judged]:
-    """Judge all flights of one log, lane by lane; a few lanes at a time, whose columns fit the cache."""
+    """Judge all flights of one log; a few lanes at a time, whose columns fit the cache."""
     log = flown[0].log
     width, shared = log.data.shape[3], dict[object, Any]()
     size = max(1, GROUP_VALUES // max(1, len(log.time_s)) // width) * width
@@ -255,8 +254,8 @@ def judge(flown: Sequence[Flown], model: CompiledModel) -> list[Judged]:
 
 
 def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: dict[object, Any]) -> list[Judged]:
-    orders = [told.order for told in flown]
-    starts = [min(_begins_s(told), default=math.inf) for told in flown]
+    orders = [flight.order for flight in flown]
+    starts = [min(_begins_s(flight), default=math.inf) for flight in flown]
     required = [requirements_of(order) for order in orders]
     texts = dict.fromkeys(requirement.formula for requirements in required for requirement in requirements)
     formulas = {text: _formula(text, model) for text in texts}
@@ -265,8 +264,11 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
     names += [name for c in channels for name in (c.value, c.command) if name]
     names += [*VELOCITIES, "crashed", "fault_active"]
     if not len(log.time_s):  # ended before the first row
-        return [not_flown(told.order, told.rig_failure or "it ended before its first row was logged") for told in flown]
-    # First what reads all of it in order: the rest then finds it in the cache
+        return [
+            not_flown(flight.order, flight.rig_failure or "it ended before its first row was logged")
+            for flight in flown
+        ]
+    # First the parts that read all data in order: the rest then finds them in the cache
     hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
     trace = make_trace(log, dict.fromkeys(names), starts)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
@@ -275,8 +277,8 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
     graded = assess(trace, mass_kg=float(mass), channels=channels)
     modes = _modes(log)
     results = []
-    for lane, (order, told, requirements) in enumerate(zip(orders, flown, required, strict=True)):
-        judgements, alone, events = [], None, dict[str, str]()  # the lane by itself is made if something is broken
+    for lane, (order, flight, requirements) in enumerate(zip(orders, flown, required, strict=True)):
+        judgements, alone, events = [], None, dict[str, str]()  # a single-lane copy is made if something is broken
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
@@ -300,7 +302,7 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
         digest = order.digest(shared)
-        results.append(_judged(told, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model))
+        results.append(_judged(flight, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model))
     return results
 
 
@@ -313,27 +315,27 @@ def _impact_mps(order: Order, log: Log, lane: int) -> float:
 
 
 def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
-    """What happened to the flags that requirements speak of, in words."""
-    stop, found = log.stops[lane], {}
+    """Texts about the flags that requirements mention: crash, completion, collision."""
+    stop, texts = log.stops[lane], {}
     if stop is not None and stop.reason not in HARMLESS:
         tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
-        found["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
+        texts["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
     if stop is None or stop.reason != COMPLETED:
-        found["completed"] = "the mission was not completed"
+        texts["completed"] = "the mission was not completed"
     if at.CLEARANCE.collision in log and (log.lane(at.CLEARANCE.collision, lane) > 0).any():
         row = int(np.argmax(log.lane(at.CLEARANCE.collision, lane) > 0))
         speed = float(np.linalg.norm(log.lane(at.BODY.velocity, lane)[max(row - 1, 0)]))  # in the row before it
-        found[at.CLEARANCE.collision] = collision_words(float(log.time(lane)[row]), speed)
-    return found
+        texts[at.CLEARANCE.collision] = collision_words(float(log.time(lane)[row]), speed)
+    return texts
 
 
-def _begins_s(told: Flown) -> list[float]:
-    """When each fault of a flight began to act; infinite if its trigger did not fire."""
-    return [i.start_s + fired_s for i, fired_s in zip(told.order.faults, told.triggered_s, strict=True)]
+def _begins_s(flight: Flown) -> list[float]:
+    """Time at which each fault of a flight began to act; infinite if its trigger did not fire."""
+    return [i.start_s + fired_s for i, fired_s in zip(flight.order.faults, flight.triggered_s, strict=True)]
 
 
 def _judged(
-    told: Flown,
+    flight: Flown,
     log: Log,
     lane: int,
     judgements: list[Judgement],
@@ -345,46 +347,46 @@ def _judged(
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
-    ending = outcome(stop, told.ended_s, log.interrupted)
-    verdict, sentence = _verdict(stop, ending, judgements, told, log.interrupted)
+    ending = outcome(stop, flight.ended_s, log.interrupted)
+    verdict, sentence = _verdict(stop, ending, judgements, flight, log.interrupted)
     return Judged(
         digest=digest,
         verdict=verdict,
         sentence=sentence,
         outcome=ending,
         crashed=not survived(stop),
-        ended_s=told.ended_s,
-        impact_mps=_impact_mps(told.order, log, lane),
+        ended_s=flight.ended_s,
+        impact_mps=_impact_mps(flight.order, log, lane),
         margin=min((j.margin for j in judgements), default=math.inf),
         score=score,
         level=level,
         sha256=sha256,
         model_hash=model.model_hash,
         judgements=judgements,
-        witnesses=[witness.record() for witness in told.witnesses],
+        witnesses=[witness.record() for witness in flight.witnesses],
         modes=modes,
-        fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(told)],
-        reactions=[r.sentence() for r in reactions_of(told.order.faults, told.witnesses, told.autopilot_events)],
+        fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(flight)],
+        reactions=[r.sentence() for r in reactions_of(flight.order.faults, flight.witnesses, flight.autopilot_events)],
     )
 
 
 def _verdict(
-    stop: Stop | None, ending: str, judgements: Sequence[Judgement], told: Flown, interrupted: bool
+    stop: Stop | None, ending: str, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
 ) -> tuple[str, str]:
-    if told.rig_failure:
-        return ERROR, f"{told.rig_failure} ({ending})"
+    if flight.rig_failure:
+        return ERROR, f"{flight.rig_failure} ({ending})"
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending
     broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
-    idle = [witness for witness in told.witnesses if not witness.effective]
-    proof = "".join(f"; {witness.sentence()}" for witness in told.witnesses)
+    idle = [witness for witness in flight.witnesses if not witness.effective]
+    proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
-        acted_s = min((witness.first_s for witness in told.witnesses if witness.effective), default=math.inf)
-        early = " (before any fault acted)" if told.witnesses and broken[0].broken_s < acted_s else ""
-        said = any("crashed at" in j.sentence for j in broken)  # how it ended is in it already
+        acted_s = min((witness.first_s for witness in flight.witnesses if witness.effective), default=math.inf)
+        early = " (before any fault acted)" if flight.witnesses and broken[0].broken_s < acted_s else ""
+        mentioned = any("crashed at" in j.sentence for j in broken)  # the sentence already contains how it ended
         return FAIL, "; ".join(
             f"{j.name}: {j.sentence}" for j in broken
-        ) + f"{early}{'' if said else f' ({ending})'}{proof}"
+        ) + f"{early}{'' if mentioned else f' ({ending})'}{proof}"
     if idle:
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
@@ -392,16 +394,16 @@ def _verdict(
 
 
 def _modes(log: Log) -> list[list[list[float]]]:
-    """Of each lane: time and mode at the beginning and at every change."""
-    found: list[list[list[float]]] = [[] for _ in range(log.lanes)]
+    """For each lane: time and mode at the beginning and at every change."""
+    modes: list[list[list[float]]] = [[] for _ in range(log.lanes)]
     if at.NAVIGATOR.mode not in log:
-        return found
+        return modes
     mode, rows = log.all_lanes(at.NAVIGATOR.mode), np.array([log.rows(lane) for lane in range(log.lanes)])
     changes = np.arange(mode.shape[1]) < rows[:, None]
     changes[:, 1:] &= mode[:, 1:] != mode[:, :-1]
     for lane, row in np.argwhere(changes).tolist():
-        found[lane].append([round(float(log.time_s[row]), 6), float(mode[lane, row])])
-    return found
+        modes[lane].append([round(float(log.time_s[row]), 6), float(mode[lane, row])])
+    return modes
 
 
 def _mode_at(log: Log, lane: int, begin_s: float) -> int:
@@ -412,7 +414,7 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
-_FINITE = frozenset({"modes", "fault_modes", "reactions"})  # have no infinities by how they are made
+_FINITE = frozenset({"modes", "fault_modes", "reactions"})  # never contain infinities
 
 
 def _finite(value: Any) -> Any:

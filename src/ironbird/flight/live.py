@@ -1,9 +1,8 @@
-"""A running flight that listens: parameters can be changed from another terminal while it flies.
+"""Changing parameters of a running flight from another terminal.
 
 A request is one line of JSON, `{"set": {PATH: VALUE}}`, ended by a newline or by closing the sending side; so is the
-answer. Whatever comes over the socket, the flight goes on: nothing here waits for a client, and a request that cannot
-be read changes nothing. The socket is open to the user who flies (and to root) alone: by its mode, and by asking the
-system who is at the other end.
+answer. No request can stop the flight: it never waits for a client, and an invalid request changes nothing. Only the
+user who flies (and root) can use the socket: by its mode, and by the credentials of the other end.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class _Client:
 
 
 class LiveControl:
-    """The flight's end: a socket in its folder. Requests are applied between ticks and recorded."""
+    """Server side: a socket in the flight's folder. Requests are applied between ticks and recorded."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / SOCKET
@@ -72,7 +71,7 @@ class LiveControl:
             raise
 
     def poll(self, state: RunState) -> list[Tuning]:
-        """Serve the requests that are there; returns what was changed. Never waits, never raises."""
+        """Serve waiting requests; returns the changes. Never waits, never raises."""
         changed: list[Tuning] = []
         self._accept()
         now = time.monotonic()
@@ -86,7 +85,7 @@ class LiveControl:
         return changed
 
     def close(self) -> None:
-        """Stop listening and leave nothing behind."""
+        """Stop listening and remove the socket."""
         for client in self._clients:
             self._answer(client.socket, _refusal("the flight is over"))
         self._clients = []
@@ -99,7 +98,7 @@ class LiveControl:
     # ------------------------------------------------------------------ clients
 
     def _accept(self) -> None:
-        """Take those who wait; a few at a time, and no more than can be served at once."""
+        """Accept waiting clients; a few at a time, and no more than can be served at once."""
         for _ in range(2 * MOST_PEERS):
             try:
                 peer, _ = self._socket.accept()
@@ -114,7 +113,7 @@ class LiveControl:
                 self._clients.append(_Client(peer, time.monotonic()))
 
     def _read(self, client: _Client, now: float) -> bool:
-        """Take what has come; whether the request is complete, or its time is over."""
+        """Read bytes of a client; returns whether the request is complete or its time is over."""
         try:
             data = client.socket.recv(LONGEST + 1 - len(client.request))
         except BlockingIOError:
@@ -125,7 +124,7 @@ class LiveControl:
         return not data or b"\n" in data or len(client.request) > LONGEST
 
     def _answer(self, peer: socket.socket, answer: dict[str, object]) -> None:
-        """Send what fits without waiting, and hang up."""
+        """Send as much of the answer as fits without waiting, and close the connection."""
         with contextlib.suppress(OSError):
             peer.send(json.dumps(answer).encode() + b"\n")
         peer.close()
@@ -133,7 +132,7 @@ class LiveControl:
     # ------------------------------------------------------------------ requests
 
     def _serve(self, state: RunState, request: bytes, changed: list[Tuning]) -> dict[str, object]:
-        """Change all that a request asks for, or nothing."""
+        """Apply all changes of a request, or none."""
         try:
             tunings = [Tuning(state.tick, path, value) for path, value in _wanted(request).items()]
             for tuning in tunings:
@@ -143,13 +142,13 @@ class LiveControl:
             changed += tunings
         except IronbirdError as error:
             return _refusal(str(error))
-        except Exception as error:  # a request is data of others: it may never end the flight
+        except Exception as error:  # a request is external data: it must not end the flight
             return _refusal(f"not understood: {error or type(error).__name__}")
         return {"ok": True, "time_s": state.time_s}
 
 
 def _clear(path: Path) -> None:
-    """Remove a socket that a flight of this user left behind; nothing else is removed."""
+    """Remove a socket that an earlier flight of this user left; nothing else is removed."""
     try:
         there = path.lstat()
     except FileNotFoundError:
@@ -173,7 +172,7 @@ def _clear(path: Path) -> None:
 
 
 def _may_speak(peer: socket.socket) -> bool:
-    """Whether the other end is of the same user, or root; where that is unknown, the socket's mode protects."""
+    """Whether the other end belongs to the same user, or root; where that is unknown, the socket's mode protects."""
     try:
         _, user, _ = CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     except AttributeError:  # not Linux
@@ -188,24 +187,24 @@ def _refusal(why: str) -> dict[str, object]:
 
 
 def _wanted(request: bytes) -> dict[str, float | list[float]]:
-    """Values by path; `ValueError` says what is wrong with a request."""
+    """Values by path of a request; `ValueError` explains what is wrong."""
     if len(request) > LONGEST:
         raise ValueError(f"a request has {LONGEST} bytes at most")
     try:
         data = json.loads(request, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    wanted = data.get("set") if isinstance(data, dict) else None
-    if not isinstance(wanted, dict) or not wanted:
+    values = data.get("set") if isinstance(data, dict) else None
+    if not isinstance(values, dict) or not values:
         raise ValueError('a request is {"set": {PATH: VALUE}}')
-    if len(wanted) > MOST_VALUES:
+    if len(values) > MOST_VALUES:
         raise ValueError(f"a request sets {MOST_VALUES} values at most")
-    for path in wanted:
+    for path in values:
         if len(path) > LONGEST_PATH:
             raise ValueError(f"no path is longer than {LONGEST_PATH} letters")
     return {
         path: [_number(part) for part in value] if isinstance(value, list) else _number(value)
-        for path, value in wanted.items()
+        for path, value in values.items()
     }
 
 
@@ -226,7 +225,7 @@ def _number(value: object) -> float:
 
 
 def _apply(state: RunState, tunings: Sequence[Tuning]) -> None:
-    """All of them, or none if one is not tunable."""
+    """Apply all changes, or none if one is not tunable."""
     before = state.params.copy()
     try:
         for tuning in tunings:
@@ -262,7 +261,7 @@ def tune(folder: Path, values: dict[str, object]) -> float:
 
 
 def _all(peer: socket.socket) -> bytes:
-    """What comes until the other side hangs up, if that is not too much."""
+    """Bytes received until the other side closes, up to a limit."""
     parts = bytearray()
     while (data := peer.recv(LONGEST)) and len(parts) <= LONGEST:
         parts += data

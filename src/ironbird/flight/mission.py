@@ -22,7 +22,7 @@ LONGEST_S = 1e7  # of a flight: 116 days
 LONGEST_HOLD_S = 1e9  # of a stay: for ever
 FARTHEST_M = 1e8  # from the take-off point: farther than any place on the earth
 FASTEST_MPS = 1e5
-Plain = Annotated[float, AfterValidator(lambda value: value + 0.0)]  # -0.0 as 0.0: a text leaves out what is usual
+Plain = Annotated[float, AfterValidator(lambda value: value + 0.0)]  # -0.0 as 0.0: a text omits default values
 Metres = Annotated[Plain, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
 KINDS = {
     "waypoint": FLY, "land": LAND, "spiral": SPIRAL, "takeoff": TAKE_OFF_ITEM, "loiter": LOITER_ITEM,
@@ -35,9 +35,9 @@ class _Table(BaseModel):
 
 
 class Item(_Table):
-    """One thing to do: fly to a place and stay, land below the present place, or fly a spiral from a place.
+    """One mission item: fly to a place and stay, land below the present place, or fly a spiral from a place.
 
-    A spiral takes `hold_s`; its size is the vehicle's, and a vehicle that knows none stays at the place. For wings:
+    A spiral takes `hold_s`; its size is the vehicle's, and a vehicle without one stays at the place. For wings:
     `takeoff` climbs to `height_m`; `loiter` circles a place for `hold_s`; `return` circles the take-off point; `land`
     touches down at its place with `yaw_deg` as the course. Other vehicles take the first three as waypoints.
     """
@@ -50,7 +50,7 @@ class Item(_Table):
     hold_s: Annotated[Plain, Field(ge=0, le=LONGEST_HOLD_S)] = 0.0
 
     def column(self) -> list[float]:
-        """The navigator's form: north, east, down, yaw, hold, kind."""
+        """The item in the navigator's form: north, east, down, yaw, hold, kind."""
         yaw = math.radians(self.yaw_deg)
         return [self.north_m, self.east_m, -self.height_m, yaw, self.hold_s, KINDS[self.kind]]
 
@@ -91,7 +91,7 @@ class Mission(_Table):
         return values
 
     def longest_s(self, cruise_speed_mps: float) -> float:
-        """A time by which the mission should be over: three times the way at cruise speed, and the holds."""
+        """Time in s by which the mission should be over: three times the path at cruise speed, and the holds."""
         here = np.zeros(3)
         total = 30.0
         for item in self.item:
@@ -105,7 +105,7 @@ class Mission(_Table):
 
 
 def mission_names() -> list[str]:
-    """Built-in missions."""
+    """Names of the built-in missions."""
     return sorted(name.removesuffix(".toml") for name in os.listdir(BUILT_IN) if name.endswith(".toml"))
 
 
@@ -142,7 +142,7 @@ def load_mission(name: str | Path) -> Mission:
 
 @functools.lru_cache(maxsize=64)
 def _built_in(path: Path, changed_ns: int) -> Mission:
-    """One that comes with Ironbird is read once."""
+    """A built-in mission, read once."""
     return _read(path)
 
 
@@ -154,18 +154,18 @@ def _read(path: Path) -> Mission:
 
 
 def mission_of(source: Source) -> Mission:
-    """The mission of a TOML file that was read; all problems of its grammar in one error."""
+    """The mission of a parsed TOML file; all problems of its grammar are in one error."""
     if problems := other_kind(source, "item") or schema_problems(source, SCHEMA):
         raise MissionError(*problems)
     try:
         return Mission.model_validate(source.data)
     except ValidationError as error:
-        found = grammar_words(Mission, source.data, error)
-        raise MissionError(*(source.problem(*words) for words in found)) from None
+        details = grammar_words(Mission, source.data, error)
+        raise MissionError(*(source.problem(*words) for words in details)) from None
 
 
 def mission_table(mission: Mission) -> dict[str, Any]:
-    """The mission as a table of another file: all that differs from what is usual."""
+    """The mission as a table of another file, without default values."""
     table = mission.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     table.pop("schema_version", None)
     return {key: value for key, value in table.items() if key != "item"} | {

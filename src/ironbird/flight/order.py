@@ -1,6 +1,6 @@
 """The order of a flight: everything that defines it, with a digest and a text that reads back exactly.
 
-Equal orders give equal flights, whoever flies them and wherever, as far as the control system repeats at all.
+Equal orders give equal flights on any machine, if the control system repeats at all.
 """
 
 from __future__ import annotations
@@ -69,21 +69,21 @@ class Weather:
 
     speed_mps: float = 0.0
     from_deg: float = 0.0
-    turbulence_mps: float = 0.0  # mean wind at 20 ft that sets the strength of turbulence
+    turbulence_mps: float = 0.0  # mean wind at 20 ft that sets the strength of the turbulence
     gust_mps: float = 0.0  # top of a 1-cosine gust that comes from where the wind comes from
     gust_start_s: float = 0.0
     gust_rise_s: float = 1.0
     gust_hold_s: float = 0.0
 
     def describe(self) -> str:
-        """One line, as pages and tables show it."""
+        """The weather as one line of text."""
         text = f"{self.speed_mps:g} m/s from {self.from_deg:g}°" if self.speed_mps else "calm"
         if self.turbulence_mps:
             text += f", turbulence {self.turbulence_mps:g} m/s at 20 ft"
         return text + (f", gust of {self.gust_mps:g} m/s at {self.gust_start_s:g} s" if self.gust_mps else "")
 
     def params(self) -> dict[str, Number]:
-        """Parameters of the wind parts."""
+        """Parameters of the wind blocks."""
         towards = math.radians(self.from_deg) + math.pi
         values: dict[str, Number] = {
             at.WIND_STEADY.velocity: _along(towards, self.speed_mps),
@@ -100,7 +100,7 @@ class Weather:
         return values
 
     def digest_data(self) -> list[float]:
-        """What a digest covers; a flight without a gust has the digest that it had before gusts could be ordered."""
+        """Numbers for the digest; without a gust those of versions before gusts existed."""
         values = [float(value) for value in vars(self).values()]
         return values if self.gust_mps else values[:3]
 
@@ -159,7 +159,7 @@ class Requirement:
         return Requirement(text, text)
 
     def text(self) -> str:
-        """As the command line takes it: the library's name if it has no parameters of its own, else the formula."""
+        """The requirement for the command line: the library's name if its parameters are defaults, else the formula."""
         return self.use if self.use and not self.params else self.formula
 
 
@@ -274,22 +274,22 @@ class Order:
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
 
     def items(self) -> list[Item]:
-        """What the mission has it do; nothing if the control system gets no mission."""
+        """Items of the mission; empty if the control system gets no mission."""
         return list(self.mission.item) if self.mission is not None else []
 
     # ------------------------------------------------------------------ identity
 
     def digest(self, shared: dict[object, Any] | None = None) -> str:
-        """Hash of all that influences the result; names, tags and notes do not.
+        """Hash of everything that influences the result; names, tags and notes do not.
 
-        Flights whose digests are taken one after the other may share a dictionary: it keeps what they have in common.
+        Flights whose digests are computed one after the other may share a dictionary, which caches common parts.
         """
         shared = {} if shared is None else shared
         if self.vehicle not in shared:
             shared[self.vehicle] = vehicle_digest(self.vehicle)
         if id(self.mission) not in shared:
             dumped = self.mission.model_dump(mode="json", by_alias=True) if self.mission else None
-            shared[id(self.mission)] = dumped, self.mission  # kept, so that no other one gets its number
+            shared[id(self.mission)] = dumped, self.mission  # kept alive, so that no other object gets its id
         data: dict[str, Any] = {
             "schema": SCHEMA,
             "vehicle": shared[self.vehicle],
@@ -312,7 +312,7 @@ class Order:
         if self.options:
             data["options"] = dict(self.options)
         if self.world:
-            data["world"] = ordered_world(self.world).digest  # of all that its files say
+            data["world"] = ordered_world(self.world).digest  # hash of the content of its files
         if self.sight:
             from ironbird.flight.sights import digest_of
 
@@ -323,7 +323,7 @@ class Order:
 
     @property
     def has_plan(self) -> bool:
-        """Whether its script takes the place of the mission; orders to the built-in ground station go beside it."""
+        """Whether its script replaces the mission; orders to the built-in ground station do not."""
         if not self.script:
             return False
         from ironbird.protocols.orders import is_orders
@@ -332,7 +332,7 @@ class Order:
 
     @property
     def has_plan_file(self) -> bool:
-        """Whether its script is a plan of another program, and no record of commands."""
+        """Whether its script is a plan of another program, not a record of commands."""
         return self.has_plan and _is_plan(self.script)
 
     # ------------------------------------------------------------------ plain data and text
@@ -362,7 +362,7 @@ class Order:
 
     @staticmethod
     def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments of an order from its record; what an older version did not write is as usual."""
+        """Arguments of an order from its record; keys that an older version did not write get defaults."""
         mission, place = record.get("mission"), record.get("place")
         return {
             **{key: record[key] for key in NEEDED},
@@ -441,7 +441,7 @@ def parse_order(text: str, where: str = "order") -> Order:
 
 
 def order_of(data: Mapping[str, Any], where: str = "order") -> Order:
-    """The order in the tables of its text."""
+    """The order from the tables of its text."""
     if data.get("schema") != SCHEMA or not isinstance(data.get("order"), dict):
         raise OrderError(f"{where}: there is no [order] of schema {SCHEMA}; give the order.toml of a flight")
     try:
@@ -570,9 +570,9 @@ def make_order(
         flown, name = None, script_name
         place = planned_place(script, load_spec(vehicle).home) if place is None else place
     else:
-        named = load_spec(vehicle).mission if mission is None else mission
-        flown = named if isinstance(named, Mission) else load_mission(named)
-        name = named if isinstance(named, str) and not named.endswith(".toml") else ""
+        source = load_spec(vehicle).mission if mission is None else mission
+        flown = source if isinstance(source, Mission) else load_mission(source)
+        name = source if isinstance(source, str) and not source.endswith(".toml") else ""
     return Order(
         vehicle=str(vehicle),
         control=control or usual_control(vehicle),
@@ -602,7 +602,7 @@ def _is_plan(script: str) -> bool:
 
 
 def planned_place(script: str, usual: Home) -> Home | None:
-    """The home that a plan was made from; None if it says none, or the vehicle's own."""
+    """The home that a plan was made from; None if it has none, or the vehicle's own."""
     from ironbird.protocols.plan_file import parse_plan
 
     planned = parse_plan(script).home
@@ -618,7 +618,7 @@ def planned_place(script: str, usual: Home) -> Home | None:
 
 
 def read_faults(faults: Sequence[Injection | str], known: Mapping[str, Fault] = KNOWN) -> tuple[Injection, ...]:
-    """Faults as objects or texts."""
+    """Faults as injections; texts are parsed with the `known` faults."""
     return tuple(fault if isinstance(fault, Injection) else parse_fault(fault, known) for fault in faults)
 
 
@@ -628,19 +628,19 @@ def read_requirements(requirements: Sequence[Requirement | str]) -> tuple[Requir
 
 
 def plain(value: Any) -> Any:
-    """Numbers as floats, sequences as lists."""
+    """A value as plain data: numbers as floats, sequences as lists."""
     return float(value) if isinstance(value, int | float | np.number) else [plain(entry) for entry in value]
 
 
 def _without_null(value: Any) -> Any:
-    """TOML has no null: a key is there or not."""
+    """A value without null, which TOML does not have: keys with it are left out."""
     if isinstance(value, dict):
         return {key: _without_null(entry) for key, entry in value.items() if entry is not None}
     return [_without_null(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _check_keys(order: Mapping[str, Any]) -> None:
-    """Refuse what is not read and what is no number: a flight is what its order says."""
+    """Refuse unknown keys and values that are no numbers."""
     _known("[order]", order, _KEYS)
     numbers = {name: order[name] for name in ("seed", "until_s", "log_s") if name in order}
     for name, value in numbers.items():
@@ -661,7 +661,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_infinite(value: Any) -> bool:
-    """Also of a whole number that no float can hold."""
+    """Whether a value is infinite, also an integer that no float can hold."""
     try:
         return not isinstance(value, str) and not math.isfinite(value)
     except OverflowError:
@@ -675,7 +675,7 @@ def _no_number(value: Any) -> bool:
 
 
 def _no_setting(value: Any) -> str:
-    """Why a value cannot be that of a parameter: a number, a list of numbers, or equally long lists of numbers."""
+    """Why a value is no setting of a parameter (a number, a list of numbers, or a matrix); empty if it is one."""
     rows = value if isinstance(value, list | tuple | np.ndarray) else [value]
     inner = [row if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
     entries = [entry for row in inner for entry in row]
@@ -708,7 +708,7 @@ _FAULT_KEYS = ("id", "definition", *(entry.name for entry in fields(Injection) i
 
 
 def vehicle_digest(vehicle: str) -> str:
-    """Hash of what a vehicle file and those it is based on say; comments do not count."""
+    """Hash of the content of a vehicle file and its base files; comments do not count."""
     path = vehicle_path(vehicle)
     return _file_digest(path, file_stamp(path))
 

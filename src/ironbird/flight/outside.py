@@ -1,6 +1,7 @@
-"""Flights under a control system outside the kernel: PX4, ArduPilot, a cable, a function.
+"""Flights with an external control system: PX4, ArduPilot, a cable, a function.
 
-The vehicle, weather and faults are those of any other flight; the control system is exchanged with every few ticks.
+The vehicle, weather and faults are those of any other flight; data are exchanged with the control system every few
+ticks.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
 PROGRESS_EXCHANGES = 250  # between two reports of progress
-LOOK_S = 0.01  # between two looks at a loop that keeps time by itself
+LOOK_S = 0.01  # s between two checks of a real-time loop
 
 
 def fly_outside(
@@ -52,12 +53,12 @@ def fly_outside(
 
     A link that fails later ends the flight, whose log is kept; its verdict is error.
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
-    after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
+    after the first exchange ends the flight; `log.interrupted` is set, and its verdict is error. An open-ended one,
     which an external program flies, ends as if its time was over. `between` is called after every exchange: it may wait
-    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside
-    a loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
+    (the flight is paused), inject faults and change parameters, and ends the flight as Ctrl-C does by returning False.
+    With a loop in native code (`rig.loop`) it is called about every 10 ms, and must pause that loop to change anything.
     """
-    try:  # the seat is taken: it is given back whatever comes
+    try:  # the seat is closed in any case
         flight = _Exchanged(order, fitted, seat, line)
         flight.fly(speed, progress, between)
     finally:
@@ -66,7 +67,7 @@ def fly_outside(
 
 
 class _Exchanged:
-    """A flight under a control system outside: made ready, flown, put together as a result."""
+    """A flight with an external control system: preparation, flight, result."""
 
     def __init__(self, order: Order, fitted: Fitted, seat: Seat, line: StartLine | None) -> None:
         self.order, self.model, self.line = order, fitted.model, line
@@ -103,7 +104,7 @@ class _Exchanged:
         self.rig.stepper.note_fired()
         inject(self.state, later)
         self.faults.append(later)
-        if self.loop is not None:  # it is held: its twin begins with the state as it is now
+        if self.loop is not None:  # the loop is paused: the twin begins with the present state
             self.twins.add(self.faults, self.state)
 
     def _end(self, injection: Injection) -> None:
@@ -115,7 +116,7 @@ class _Exchanged:
                 self.twins.end(running, over, self.state)
                 self.faults[number] = over
                 return
-        raise FaultError(f"{injection.fault.id}: no such fault is in force")
+        raise FaultError(f"{injection.fault.id}: no such fault is in force; give the injection as it was injected")
 
     # ------------------------------------------------------------------ flying
 
@@ -125,7 +126,7 @@ class _Exchanged:
         progress: Callable[[float], None] | None,
         between: Callable[[Rig], bool] | None,
     ) -> None:
-        """Start the control system and exchange with it until the end; what ends it early is noted."""
+        """Start the control system and exchange with it until the end; the reason of an early end is recorded."""
         system = self.system
         try:
             begin_ns = self._start()
@@ -145,7 +146,7 @@ class _Exchanged:
             system.note(self.rig, "link", system.failure)
 
     def _start(self) -> int:
-        """Start the control system and wait at the line; returns when time begins on the monotonic clock, or -1."""
+        """Start the control system and wait at the start line; returns the start in ns of the monotonic clock or -1."""
         system, line, rig = self.system, self.line, self.rig
         if line is not None:
             system.abandoned = lambda: not line.is_open()  # not waiting for a board if another vehicle gave up
@@ -154,7 +155,7 @@ class _Exchanged:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
         rows = round(self.until_s / self.model.step_s) // system.step_ticks + 2
         self.commands = np.zeros((rows, len(rig.stepper.inputs)))
-        self.twins.watch(self.state)  # after the start, which may command: a twin has the same commands
+        self.twins.watch(self.state)  # after the start, which may set commands: a twin has the same ones
         begin_ns = line.wait() if line is not None else -1
         rig.loop = self.loop = None if self.around is not None else system.take_over(rig, begin_ns)
         return begin_ns
@@ -162,7 +163,7 @@ class _Exchanged:
     def _watch_loop(
         self, loop: PacedLoop, progress: Callable[[float], None] | None, between: Callable[[Rig], bool] | None
     ) -> None:
-        """Look at a loop in native code, which steps and exchanges by itself, until it has ended."""
+        """Service a loop in native code, which steps and exchanges by itself, until it has ended."""
         system, pilot, rig = self.system, self.pilot, self.rig
         while True:
             running = loop.look()
@@ -220,7 +221,7 @@ class _Exchanged:
             self._look_at_line()
 
     def _look_at_line(self) -> None:
-        """End as Ctrl-C does if all who fly together are to end."""
+        """End as Ctrl-C does if all flights of the start line are to end."""
         if self.line is not None and self.line.over:
             raise KeyboardInterrupt
 
@@ -254,7 +255,7 @@ class _Exchanged:
         )
 
     def _order_as_flown(self, script: str, ended_s: float | None) -> Order:
-        """The order with all that came on the way; `ended_s` if nothing stopped the vehicle."""
+        """The order with everything that was added in flight; `ended_s` if nothing stopped the vehicle."""
         if not (self.faults or self.rig.tunings or script):
             return self.order
         return replace(
@@ -266,21 +267,23 @@ class _Exchanged:
         )
 
     def _witnesses(self, log: Log, ended_s: float) -> list[Witness]:
-        """Fly the twins with the commands of the flight, and compare."""
-        given, step_ticks, log_s = self.commands[: self.exchanges], self.system.step_ticks, self.order.log_s
+        """Fly the twins with the recorded commands of the flight, and compare."""
+        commands, step_ticks, log_s = self.commands[: self.exchanges], self.system.step_ticks, self.order.log_s
 
         def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-            flown = _replay(twin, twin_end_s, wanted, log_s, given, step_ticks, self.rig.tunings, self.around, self.far)
+            flown = _replay(
+                twin, twin_end_s, wanted, log_s, commands, step_ticks, self.rig.tunings, self.around, self.far
+            )
             log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
             return flown
 
-        found = self.twins.observe(self.state, log, self.rig.time_s, in_turn(replay))[0]
-        found = [own_witness(self.system, self.links, witness, ended_s) or witness for witness in found]
-        return found if self.sights is None else [self.sights.witness(witness) for witness in found]
+        witnesses = self.twins.observe(self.state, log, self.rig.time_s, in_turn(replay))[0]
+        witnesses = [own_witness(self.system, self.links, witness, ended_s) or witness for witness in witnesses]
+        return witnesses if self.sights is None else [self.sights.witness(witness) for witness in witnesses]
 
 
 def _tuned(rig: Rig, due: list[Tuning]) -> bool:
-    """Change the parameters whose time has come, as ordered; always true."""
+    """Apply the ordered parameter changes that are due; always true."""
     while due and due[0].tick <= rig.state.tick:
         tuning = due.pop(0)
         rig.tune(tuning.path, tuning.value)
@@ -288,7 +291,7 @@ def _tuned(rig: Rig, due: list[Tuning]) -> bool:
 
 
 def own_witness(system: ControlSystem, links: FlownLinks | None, witness: Witness, ended_s: float) -> Witness | None:
-    """The witness of a fault of a link, or of one that the control system made itself, at a sensor of its own."""
+    """Evidence of a link fault, or of a fault that the control system carried out itself; None for others."""
     own = links.acted(witness.injection) if links is not None else None
     own = own or system.acted(witness.injection)
     if own is None:
@@ -299,7 +302,7 @@ def own_witness(system: ControlSystem, links: FlownLinks | None, witness: Witnes
 def _replay(
     twin: RunState,
     until_s: float,
-    wanted: list[str] | None,
+    signals: list[str] | None,
     log_s: float,
     commands: np.ndarray,
     step_ticks: int,
@@ -307,8 +310,8 @@ def _replay(
     around: Surroundings | None,
     far: FarField,
 ) -> Log:
-    """A twin that is given the very commands and parameters that the flight got from its tick on; Ctrl-C ends it."""
-    stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
+    """Log of a twin with the recorded commands and parameters of the flight from its tick on; Ctrl-C ends it."""
+    stepper = Stepper(twin, until_s=until_s, log=signals, log_s=log_s)
     interrupted = False
     due = [tuning for tuning in tunings if tuning.tick >= twin.tick]
 

@@ -1,4 +1,4 @@
-"""From orders to a run that is ready: model, parameters, faults. The one place where a run is prepared."""
+"""From orders to a run that is ready: model, parameters, faults. All runs are prepared here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from ironbird import rotations
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
-from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
+from ironbird.errors import (
+    FaultError,
+    ModelError,
+    OrderError,
+    PlausibilityWarning,
+    RunError,
+    UnknownNameError,
+    shortened,
+)
 from ironbird.faults.spec import Change, Injection, Tap, is_link, is_sight
 from ironbird.flight.derived import names_of
 from ironbird.flight.duration import OBJECT, mission_of
@@ -48,7 +56,7 @@ NO_TAP = "it acts on a signal, and the model of this flight has no place for it:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A vehicle with the control system's place filled or open, and its compiled model."""
+    """A vehicle prepared for a control system (inside, or with open actuators), and its compiled model."""
 
     vehicle: Vehicle
     model: CompiledModel
@@ -58,7 +66,8 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
     """The world around flights of one model; None if they have none."""
     names = {order.world for order in orders}
     if len(names) > 1:
-        raise OrderError("flights side by side need one world")
+        worlds = ", ".join(repr(shortened(name, 40)) for name in sorted(names))
+        raise OrderError(f"flights of one batch need the same world, these have {worlds}; fly them in separate batches")
     name = names.pop()
     if not name:
         return None
@@ -68,7 +77,7 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
 
 
 def far_field_of(orders: Sequence[Order], model: CompiledModel) -> FarField:
-    """Follows flights that go far from home."""
+    """The updater of the magnetic field for flights far from home."""
     first = orders[0]
     home = first.place or load_spec(first.vehicle).home
     if first.place is None and first.world:
@@ -77,7 +86,7 @@ def far_field_of(orders: Sequence[Order], model: CompiledModel) -> FarField:
 
 
 def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) -> Sights | None:
-    """Let the sensors of the world that orders name look at their lanes of a run; None if they name none."""
+    """Attach the world sensors that orders name to the lanes of a run; None if they name none."""
     if not any(order.sight for order in orders):
         return None
     from ironbird.flight.sights import Sights  # and with it all of `ironbird.world`
@@ -91,20 +100,20 @@ def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) 
 
 
 def fit(order: Order, *, wake: bool = False) -> Fitted:
-    """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes.
+    """The vehicle and model of an order, cached in the process until the vehicle's file changes.
 
-    With `wake` it feels the wakes of other vehicles' rotors: in scenarios that say so.
+    With `wake` it feels the wakes of other vehicles' rotors, for scenarios with wakes.
     """
     return fit_of(fit_key(order), wake=wake)
 
 
 def fit_of(key: tuple[Any, ...], *, wake: bool = False) -> Fitted:
-    """The same by the key of an order."""
+    """The vehicle and model for the key of an order (`fit_key`)."""
     return _fit(*key, wake)
 
 
 def fit_key(order: Order, stamps: dict[str, Stamp] | None = None) -> tuple[Any, ...]:
-    """Orders with equal keys share a vehicle and a model. `stamps` keeps those of files, for many orders at once."""
+    """Key of an order's model: orders with equal keys share it. `stamps` caches file stamps for many orders."""
     options = tuple(sorted(order.options.items()))
     world = (order.world, ordered_world(order.world).digest) if order.world else ("", "")
     stamp, linked = None if stamps is None else stamps.get(order.vehicle), has_link_faults(order)
@@ -118,7 +127,7 @@ def fit_key(order: Order, stamps: dict[str, Stamp] | None = None) -> tuple[Any, 
 
 
 def has_link_faults(order: Order) -> bool:
-    """Whether an order has faults of links: its vehicle has these as parts then."""
+    """Whether an order has link faults: its vehicle then has links as parts."""
     return any(is_link(injection) for injection in order.faults)
 
 
@@ -153,7 +162,7 @@ def _fit(
 
 
 def vehicle_control(control: str) -> str:
-    """How a vehicle is loaded for a control system."""
+    """How a vehicle is loaded for a control system: reference, truth, external or commanded."""
     if not is_outside(control):
         return control
     return "external" if control.startswith(OBJECT) else kind_of(control).vehicle_control
@@ -171,10 +180,10 @@ def fit_vehicle(
     wake: bool = False,
     taps: Sequence[Tap] = (),
 ) -> Fitted:
-    """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled.
+    """A vehicle that was loaded for this control, adapted by its kind, with links and world, and compiled.
 
-    `sights` are the names of the sensors with which it sees the world; `integration` is in place of the vehicle's own;
-    `wake` is as in `fit`; `taps` are the parts that faults on signals need.
+    `sights` are the names of its world sensors; `integration` replaces the vehicle's own; `wake` is as in `fit`; `taps`
+    are the blocks that faults on signals need.
     """
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
@@ -201,7 +210,7 @@ def fit_vehicle(
 
 
 def forget() -> None:
-    """Forget all vehicles and models that were kept: the blocks themselves have changed."""
+    """Clear the cache of vehicles and models, because blocks have changed."""
     _fit.cache_clear()
 
 
@@ -212,7 +221,7 @@ def model_of(order: Order) -> CompiledModel:
 
 @functools.lru_cache(maxsize=32)
 def names_in(model: CompiledModel) -> Names:
-    """All that conditions may name on a model, kept with it."""
+    """All names that conditions may use on a model, cached with it."""
     return names_of(model)
 
 
@@ -253,15 +262,16 @@ def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
         return {**mission, **order.weather.params(), **order.settings, **_on_the_ground(order, model)}
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
-    given = {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
-    return {**given, **_on_the_ground(order, model)}
+    params = {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
+    return {**params, **_on_the_ground(order, model)}
 
 
 def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
-    """Place and attitude of a vehicle that stands on landing gear where the terrain is not level at height zero.
+    """Start position and attitude of a vehicle on landing gear where the terrain is not level at height zero.
 
-    Its own start, turned the shortest way from the level onto the slope; a start in the air is left alone. Its filter,
-    barometers and navigator begin where it stands.
+    Its own start, turned the shortest way from the level onto the slope; a start in the air does not change. Its
+    filter,
+    barometers and navigator begin at this position.
     """
     position, attitude, points = at.BODY("p_0"), at.BODY.attitude_0, at.CONTACT("points")
     base, slope = at.TERRAIN("base_z"), at.TERRAIN("plane_slope")
@@ -288,7 +298,7 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
 
 
 def _look_at(order: Order, model: CompiledModel) -> None:
-    """Refuse one number for several values; warn of settings far from what the vehicle's file says."""
+    """Refuse one number for several values; warn of settings far from those of the vehicle's file."""
     known = model.params()
     for path, value in order.settings.items():
         if path not in known:
@@ -296,12 +306,12 @@ def _look_at(order: Order, model: CompiledModel) -> None:
         one_for_many(model, path, value)
         usual = model.flat.values[model.param_rows(path)]
         if usual.size == 1 and usual[0] and not 1 / FAR < abs(float(np.ravel(value)[0]) / usual[0]) < FAR and value:
-            said = f"{path} = {float(np.ravel(value)[0]):g} is far from {usual[0]:g}, the value of '{model.name}'"
-            warnings.warn(said, PlausibilityWarning, stacklevel=2)
+            message = f"{path} = {float(np.ravel(value)[0]):g} is far from {usual[0]:g}, the value of '{model.name}'"
+            warnings.warn(message, PlausibilityWarning, stacklevel=2)
 
 
 def one_for_many(model: CompiledModel, path: str, value: Any) -> None:
-    """Raise if one number is given for a parameter of several: whoever means roll and pitch would set yaw too."""
+    """Raise if one number is given for a parameter with several: for roll and pitch it would set yaw too."""
     usual = model.flat.values[model.param_rows(path)]
     if np.ndim(value) == 0 and usual.size > 1:
         values = ", ".join(f"{v:g}" for v in usual[:4]) + (", …" if usual.size > 4 else "")
@@ -309,23 +319,23 @@ def one_for_many(model: CompiledModel, path: str, value: Any) -> None:
 
 
 def _by_path(params: Sequence[dict[str, Any]]) -> list[tuple[str, dict[int, Any]]]:
-    """Values of each parameter by lane; entries come after the whole."""
-    found: dict[str, dict[int, Any]] = {}
+    """Values of each parameter by lane; single entries come after whole parameters."""
+    by_path: dict[str, dict[int, Any]] = {}
     for lane, values in enumerate(params):
         for path, value in values.items():
-            found.setdefault(path, {})[lane] = value
-    return sorted(found.items(), key=lambda row: "[" in row[0])
+            by_path.setdefault(path, {})[lane] = value
+    return sorted(by_path.items(), key=lambda row: "[" in row[0])
 
 
 # ---------------------------------------------------------------------- faults
 
 
 class HasParams(Protocol):
-    """A compiled model, or anything else that can list its parameters."""
+    """A compiled model, or another object that lists its parameters."""
 
     @property
     def name(self) -> str:
-        """The name of the vehicle."""
+        """The name of the vehicle, for messages."""
 
     def params(self) -> Mapping[str, Signal]:
         """All parameters by path."""
@@ -334,7 +344,7 @@ class HasParams(Protocol):
 def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change]]:
     """The parameters of a model that a fault changes; raises if the vehicle lacks one."""
     known = model.params()
-    found: list[tuple[str, Change]] = []
+    targets: list[tuple[str, Change]] = []
     for pattern, change in zip(injection.targets, injection.fault.changes, strict=True):
         hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
         if not hits and (parts := injection.parts_among(known)):
@@ -350,15 +360,15 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
             raise FaultError(f"{injection.text()}: {unknown}")
         wrong = [path for path in hits if change.unit and known[path].unit != change.unit]
         if wrong:
-            said = f"parameter {wrong[0]} is in {known[wrong[0]].unit}, the fault says {change.unit}"
-            raise FaultError(f"{injection.text()}: {said}; give the fault's numbers in {known[wrong[0]].unit}")
+            reason = f"parameter {wrong[0]} is in {known[wrong[0]].unit}, the fault says {change.unit}"
+            raise FaultError(f"{injection.text()}: {reason}; give the fault's numbers in {known[wrong[0]].unit}")
         suffix = f"[{injection.axis}]" if injection.axis is not None and known[hits[0]].size > 1 else ""
-        found += [(path + suffix, change) for path in hits]
-    return found
+        targets += [(path + suffix, change) for path in hits]
+    return targets
 
 
 def events_of(model: CompiledModel, injection: Injection) -> list[ParamEvent]:
-    """What a fault changes in a run of a model; its targets must exist in the vehicle."""
+    """Parameter changes of a fault in a run of a model; raises if the vehicle lacks one."""
     when = _trigger(injection.when, model) if injection.when else None
     return [
         ParamEvent(

@@ -1,4 +1,4 @@
-"""What a control system outside did after each fault: failsafes, modes, messages."""
+"""Reactions of an external control system to faults: failsafes, modes, messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "reject
 
 @dataclass(frozen=True)
 class Reaction:
-    """What the control system did first after a fault began."""
+    """First reaction of a kind of the control system after a fault began."""
 
     injection: Injection
     begin_s: float
@@ -26,13 +26,13 @@ class Reaction:
 
     @property
     def after_s(self) -> float:
-        """Reaction time in simulation time."""
+        """Time from the fault to the reaction, s of simulation time."""
         return self.event.time_s - self.begin_s
 
     def sentence(self) -> str:
-        """What it did, and how long after which fault."""
-        said = self.event
-        return f"{said.kind}: {said.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
+        """The reaction, and its delay after the fault, as text."""
+        event = self.event
+        return f"{event.kind}: {event.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
 
 
 def reactions_of(
@@ -40,19 +40,20 @@ def reactions_of(
     witnesses: Sequence[Witness],
     autopilot_events: Sequence[AutopilotEvent],
 ) -> list[Reaction]:
-    """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
+    """The first event of each kind of `REACTIONS` after each fault began to act.
 
-    Nothing answers a fault that never acted. It came after the fault; that it came because of the fault is for a
-    flight without the fault to decide (`flight/cause.py`).
+    A fault that never acted has no reaction. The event came after the fault; whether the fault caused it is decided
+    by a
+    flight without the fault (`flight/cause.py`).
     """
-    found = []
+    reactions = []
     for injection, witness in zip(faults, witnesses, strict=True):
         if not witness.effective:
             continue
         begin = witness.first_s
-        seen: set[str] = set()
+        kinds: set[str] = set()
         for event in autopilot_events:
-            if event.time_s >= begin and event.kind in REACTIONS and event.kind not in seen:
-                seen.add(event.kind)
-                found.append(Reaction(injection, begin, event))
-    return found
+            if event.time_s >= begin and event.kind in REACTIONS and event.kind not in kinds:
+                kinds.add(event.kind)
+                reactions.append(Reaction(injection, begin, event))
+    return reactions

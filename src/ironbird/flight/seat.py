@@ -1,4 +1,4 @@
-"""The seat of a control system outside: what it is given of an order before it is started."""
+"""Creates the seat of an external control system from an order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ironbird.flight.systems import kind_of, read_options
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.system import Seat, Task
 
-CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
+CALM_MPS = 1.0  # m/s of wind up to which a plan ignores it
 
 
 def take_seat(

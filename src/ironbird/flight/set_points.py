@@ -1,8 +1,10 @@
-"""Set-points inside a controller's cascade, from what a flight logged: of velocity, attitude and rates.
+"""Set-points inside a controller's cascade, from the log of a flight: of velocity, attitude and rates.
 
-A controller logs the rates that it asks for, and a wing's controller bank and pitch. What the multicopter's cascade
-asks for in between is not logged; it follows from its inputs and gains, which are. Velocity: the law itself, with its
-limits. Attitude: the rate law turned around, without a value where the rate was limited, where the controller was given
+A controller logs its commanded rates, and a wing's controller bank and pitch. The intermediate set-points of the
+multicopter's cascade are not logged; they follow from its inputs and gains, which are. Velocity: the law itself,
+with its
+limits. Attitude: the inverse of the rate law, without a value where the rate was limited, where the controller was
+given
 rates, or while the vehicle spins without a rotor. Without the signals, or with gains that were changed in flight, there
 is no set-point. Inputs are those of the log's row, so that a curve may be one control period late.
 """
@@ -22,8 +24,8 @@ from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 
-LIMITED = 1 - 1e-6  # of the largest rate: from here on the law cannot be turned around
-BY_POSITION_OR_VELOCITY = (0, 1, 4)  # kinds of control in which velocity is asked for
+LIMITED = 1 - 1e-6  # share of the largest rate: beyond it the law cannot be inverted
+BY_POSITION_OR_VELOCITY = (0, 1, 4)  # kinds of control with a velocity set-point
 WITHOUT_PULL = (1, 4)  # of these, those in which no position is held
 
 
@@ -37,7 +39,7 @@ class Flight(Protocol):
 
 
 def rate_set(flight: Flight) -> np.ndarray | None:
-    """Angular velocity asked for in rad/s, [row, 3], as the controller logged it."""
+    """Commanded angular velocity in rad/s, [row, 3], as the controller logged it."""
     path = at.CONTROL("rate_set_B")
     if path not in flight.log:
         return None
@@ -45,13 +47,13 @@ def rate_set(flight: Flight) -> np.ndarray | None:
 
 
 def attitude_set(flight: Flight) -> np.ndarray | None:
-    """Roll, pitch and yaw asked for in rad, [row, 3]; NaN where it is not known."""
+    """Commanded roll, pitch and yaw in rad, [row, 3]; NaN where it is not known."""
     log = flight.log
     for part in (at.WING_CONTROL, at.WING, at.CONTROL):  # on wings: logged
         if part("roll_set") in log and part("pitch_set") in log:
-            found = np.column_stack([log[part("roll_set")], log[part("pitch_set")], np.full(log.rows(), np.nan)])
+            logged = np.column_stack([log[part("roll_set")], log[part("pitch_set")], np.full(log.rows(), np.nan)])
             stage = at.NAVIGATOR("stage")  # of a VTOL: 0 hovers
-            return np.where(log[stage][:, None] == 0, np.nan, found) if stage in log else found
+            return np.where(log[stage][:, None] == 0, np.nan, logged) if stage in log else logged
     control = flight.vehicle.diagram.blocks.get(at.CONTROL.path)
     rates = rate_set(flight)
     seen = at.ESTIMATOR.euler if at.ESTIMATOR.euler in log else at.BODY.euler
@@ -69,12 +71,12 @@ def attitude_set(flight: Flight) -> np.ndarray | None:
         turn = np.column_stack([np.sqrt(1 - error[:, 2] ** 2), zero, zero, error[:, 2]])
         level = np.sqrt(1 - error[:, 0] ** 2 - error[:, 1] ** 2)
         tilt = np.column_stack([level, error[:, 0], error[:, 1], zero])
-        asked = euler(multiply(from_euler(log[seen]), conjugate(multiply(turn, tilt))))
-    return np.asarray(np.where(unknown[:, None], np.nan, asked))
+        commanded = euler(multiply(from_euler(log[seen]), conjugate(multiply(turn, tilt))))
+    return np.asarray(np.where(unknown[:, None], np.nan, commanded))
 
 
 def velocity_set(flight: Flight) -> np.ndarray | None:
-    """Velocity asked for in m/s, [row, 3] north, east, down; NaN where control is by attitude or rate."""
+    """Commanded velocity in m/s, [row, 3] north, east, down; NaN where control is by attitude or rate."""
     log = flight.log
     needed = (at.NAVIGATOR.position_set, at.NAVIGATOR.velocity_set)
     seen = at.ESTIMATOR.position if at.ESTIMATOR.position in log else at.BODY.position
@@ -90,21 +92,21 @@ def velocity_set(flight: Flight) -> np.ndarray | None:
     pull = gain * (log[at.NAVIGATOR.position_set] - log[seen])
     if weight in log:  # a vehicle that takes commands
         pull = pull * log[weight]
-    wanted = log[at.NAVIGATOR.velocity_set] + np.where(np.isin(kind, WITHOUT_PULL)[:, None], 0.0, pull)
-    size = np.maximum(np.hypot(wanted[:, 0], wanted[:, 1]), 1e-12)
-    wanted[:, :2] *= np.minimum(1.0, speed / size)[:, None]
-    wanted[:, 2] = np.clip(wanted[:, 2], -climb, descent)
-    return np.asarray(np.where(np.isin(kind, BY_POSITION_OR_VELOCITY)[:, None], wanted, np.nan))
+    commanded = log[at.NAVIGATOR.velocity_set] + np.where(np.isin(kind, WITHOUT_PULL)[:, None], 0.0, pull)
+    size = np.maximum(np.hypot(commanded[:, 0], commanded[:, 1]), 1e-12)
+    commanded[:, :2] *= np.minimum(1.0, speed / size)[:, None]
+    commanded[:, 2] = np.clip(commanded[:, 2], -climb, descent)
+    return np.asarray(np.where(np.isin(kind, BY_POSITION_OR_VELOCITY)[:, None], commanded, np.nan))
 
 
 def _kind(flight: Flight) -> np.ndarray:
-    """What the controller was given: 0 position, 1 velocity, 2 attitude, 3 rate, 4 level and sink."""
+    """Kind of the controller's set-point by row: 0 position, 1 velocity, 2 attitude, 3 rate, 4 level and sink."""
     path = at.NAVIGATOR("control_kind")
     return np.round(flight.log[path]) if path in flight.log else np.zeros(flight.log.rows())
 
 
 def _gain(flight: Flight, name: str) -> np.ndarray | None:
-    """A parameter of the controller as this flight had it; None if there is none, or if it was changed in flight."""
+    """A parameter of the controller in this flight; None if there is none, or if it was changed in flight."""
     path, model = at.CONTROL(name), flight.model
     if path not in model.params() or any(t.path.partition("[")[0] == path for t in flight.order.tunings):
         return None

@@ -1,10 +1,12 @@
-"""Sensors of the world in flights: they look at a vehicle's own pose while it flies, and what they say comes back.
+"""World sensors in flights: they measure from the vehicle's pose while it flies, and their samples are passed on.
 
-They run outside the kernel, in simulation time, between two pieces of a run (inside every 20 ms, under a control
-system outside at every exchange). What a sample says belongs to the exact time k / rate: poses in between are linear.
-The nearest range of the newest sample is a signal (`sight/NAME.range`) that logs, requirements and triggers know; the
-whole sample goes to the control system (`Feed`) and to the flight's folder. Faults are parameters of `sight/NAME`,
-scheduled and triggered by the kernel. All memory goes with the run state, so that twins have their own.
+They run outside the kernel, in simulation time, between two pieces of a run (inside every 20 ms, with an external
+control
+system at every exchange). A sample belongs to the exact time k / rate: poses in between are interpolated linearly. The
+nearest range of the newest sample is a signal (`sight/NAME.range`) for logs, requirements and triggers; the whole
+sample
+goes to the control system (`Feed`) and to the flight's folder. Faults are parameters of `sight/NAME`, scheduled and
+triggered by the kernel. All memory belongs to the run state, so that twins have their own.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ from ironbird.world.sensors.sensor import Sensor
 from ironbird.world.track import Track
 
 MOST_KEPT = 2 << 30  # bytes of samples that one flight keeps
-LOOK_BACK_S = 0.1  # more of the past than a sensor asks for
+LOOK_BACK_S = 0.1  # history kept beyond what a sensor needs
 
 
 def sensors_of(tables: Sequence[Mapping[str, Any]]) -> list[Sensor]:
-    """The sensors that an order names."""
+    """The world sensors that an order names."""
     return list(_sensors(json.dumps([dict(table) for table in tables], sort_keys=True))) if tables else []
 
 
@@ -51,23 +53,23 @@ def _sensors(text: str) -> tuple[Sensor, ...]:
 
 
 def digest_of(tables: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """What of sensors belongs to an order's digest: every key of each, and with cameras the renderer's version."""
+    """Data of sensors for an order's digest: every key of each, and with cameras the renderer's version."""
     sensors = sensors_of(tables)
-    told: list[Any] = [
+    data: list[Any] = [
         {"kind": table["kind"], **sensor.model_dump(), **sensor.taken()}
         for table, sensor in zip(tables, sensors, strict=True)
     ]
-    return [*told, {"renderer": RENDERER_VERSION}] if any(isinstance(s, Camera) for s in sensors) else told
+    return [*data, {"renderer": RENDERER_VERSION}] if any(isinstance(s, Camera) for s in sensors) else data
 
 
 class FlownSensors(WorldSensors):
-    """The sensors of one flight, as wrong as the kernel says now."""
+    """The sensors of one flight, disturbed as the kernel's present outputs say."""
 
     reads_conditions = True
-    amounts: Mapping[str, np.ndarray] = {}  # what is wrong with each, in the order of `SIGHT`
+    amounts: Mapping[str, np.ndarray] = {}  # fault values of each sensor, in the order of `SIGHT`
 
     def acting(self, sensor: str, now_s: float) -> Iterator[tuple[SightWitness, str, float]]:
-        """Each kind of fault that is there; of several of one kind, the last that has begun has the witness."""
+        """Each kind of fault that acts now; of several of one kind, the last one that has begun counts as its cause."""
         for kind, amount in zip(SIGHT, self.amounts[sensor].tolist(), strict=True):
             if amount > 0:
                 of_kind = [
@@ -81,12 +83,12 @@ class FlownSensors(WorldSensors):
 
     @property
     def span_s(self) -> float:
-        """How long after the time of a sample its sensors still look."""
+        """How long after the time of a sample its sensors still measure, s."""
         return max(sensor.span_s for sensor in self.sensors)
 
 
 class Sights:
-    """The sensors of flights of one model; lane i has those of the i-th. What changes is copied by `pick`."""
+    """The sensors of flights of one model; lane i has those of the i-th flight. `pick` copies their state."""
 
     def __init__(
         self,
@@ -131,7 +133,7 @@ class Sights:
     # ------------------------------------------------------------------ what goes with a run state
 
     def pick(self, lanes: Sequence[int]) -> Sights:
-        """An independent copy of what belongs to some lanes; it keeps and sends nothing."""
+        """An independent copy of the state of some lanes, which stores and sends nothing."""
         other = Sights.__new__(Sights)
         other._pose, other._inputs, other._states, other._back_s = self._pose, self._inputs, self._states, self._back_s
         other.lanes = [self.lanes[lane].copied() for lane in lanes]  # type: ignore[misc]
@@ -144,16 +146,16 @@ class Sights:
         return other
 
     def content(self, lane: int) -> bytes:
-        """Sensors, samples that wait, and what a fault has frozen."""
+        """Bytes that identify the state of a lane: sensors, waiting samples, and frozen values."""
         flown = self.lanes[lane]
-        told = [sensor.model_dump_json() for sensor in flown.sensors]
+        sensors = [sensor.model_dump_json() for sensor in flown.sensors]
         waits = [(due_s, number, name) for due_s, number, name, _ in self._waiting[lane]]
-        return repr((told, waits, self._counts[lane], flown.frozen())).encode()
+        return repr((sensors, waits, self._counts[lane], flown.frozen())).encode()
 
     # ------------------------------------------------------------------ between two pieces of a run
 
     def begin(self, state: RunState) -> None:
-        """Take the samples of the start; until a sensor's first one arrives, it sees nothing as far as it goes."""
+        """Take the samples of the start; until its first one arrives, a sensor reports its largest range."""
         for lane, flown in enumerate(self.lanes):
             block, place = divmod(lane, state.width)
             for sensor in flown.sensors:
@@ -163,7 +165,7 @@ class Sights:
         self._look(ahead, state, 0.0)
 
     def look(self, state: RunState) -> None:
-        """Take the samples that are due, and hand over those that have arrived."""
+        """Take the samples that are due, and pass on those that have arrived."""
         if state.tick:
             self._look(state, state, (state.tick - 1) * state.model.step_s)  # the time of the poses that are held
 
@@ -204,9 +206,9 @@ class Sights:
         counts[sample.sensor] = counts.get(sample.sensor, 0) + 1
         nearest = sensor.nearest_m(sample.data)
         valid = not math.isnan(nearest)
-        told = (nearest if valid else sensor.farthest_m, float(valid), sample.time_s, float(counts[sample.sensor]))
+        values = (nearest if valid else sensor.farthest_m, float(valid), sample.time_s, float(counts[sample.sensor]))
         block, place = divmod(lane, state.width)
-        for row, value in zip(self._inputs[sample.sensor], told, strict=True):
+        for row, value in zip(self._inputs[sample.sensor], values, strict=True):
             state.inputs[block, row, place] = value
         self.feeds[lane].put(sensor, sample)
         if self._keeps:
@@ -221,12 +223,12 @@ class Sights:
     # ------------------------------------------------------------------ afterwards
 
     def witness(self, witness: Witness, lane: int = 0) -> Witness:
-        """That of a fault of sight from the samples themselves; others are given back."""
+        """Evidence of a fault of a world sensor from its samples; witnesses of other faults are returned unchanged."""
         for own in self.lanes[lane].witnesses:
             if own.injection == witness.injection:
-                said = f"sight/{own.injection.instance}, {own.differing} of {own.samples} samples"
+                text = f"sight/{own.injection.instance}, {own.differing} of {own.samples} samples"
                 size = float(own.differing)
-                return Witness(own.injection, said, "samples", own.first_s, size, size, witness.ended_s)
+                return Witness(own.injection, text, "samples", own.first_s, size, size, witness.ended_s)
         return witness
 
 

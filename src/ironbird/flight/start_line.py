@@ -1,4 +1,4 @@
-"""Where flights that fly together wait for each other: time begins for all of them at one moment."""
+"""Start line at which flights wait for each other: time begins for all of them at the same moment."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ GAVE_UP = "another vehicle did not get ready, so this one did not start"
 
 
 class StartLine:
-    """Each flight comes when it is ready (`wait`); `end` ends all of them, `give_up` lets none start."""
+    """Each flight calls `wait` when it is ready; `end` ends all of them, `give_up` lets none start."""
 
     class Broken(LinkError):
-        """Another one did not come."""
+        """Error of a flight whose start was cancelled because another one did not come."""
 
     def __init__(self, count: int, patience_s: float) -> None:
         self.over = False  # whether all are to end
@@ -32,7 +32,7 @@ class StartLine:
         return True
 
     def wait(self) -> int:
-        """Wait for all others; the moment at which time begins, in nanoseconds of the monotonic clock."""
+        """Wait for all others; returns the moment at which time begins, in ns of the monotonic clock."""
         try:
             self._barrier.wait()
         except threading.BrokenBarrierError:
@@ -40,10 +40,10 @@ class StartLine:
         return self._begin_ns
 
     def give_up(self) -> None:
-        """Vehicles that have not started do not start."""
+        """Cancel the start of all flights that have not started."""
         self._barrier.abort()
 
     def end(self) -> None:
-        """All end, with their results."""
+        """End all flights, with their results."""
         self.over = True
         self._barrier.abort()

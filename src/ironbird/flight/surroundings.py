@@ -1,7 +1,7 @@
-"""A world around flights: what is near each vehicle is looked up outside the kernel and handed in as inputs.
+"""A world around flights: objects near each vehicle are looked up outside the kernel and passed in as inputs.
 
 The look-up has no memory, so a flight is still a function of its order: the same bytes with any number of lanes,
-threads and processes. Inside, it is made every `LOOK_TICKS`; under a control system outside, at every exchange.
+threads and processes. Inside, it is made every `LOOK_TICKS`; with an external control system, at every exchange.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ DRY_ROAD = 0.8  # friction of dry asphalt, on which tyres are as their file says
 
 @functools.lru_cache(maxsize=16)
 def near_of(name: str, digest: str) -> Near:
-    """The look-up of a world that an order names."""
+    """The look-up of a world that an order names; cached."""
     return Near(ordered_world(name))
 
 
 class Surroundings:
-    """A world as the vehicles of one model see it."""
+    """A world as the vehicles of one model sense it."""
 
     look_ticks = LOOK_TICKS
 
@@ -53,11 +53,11 @@ class Surroundings:
         self._radius_m = float(diagram.value(at.CLEARANCE("radius"))[0])
 
     def positions(self, state: RunState) -> np.ndarray:
-        """Where the vehicles were one step ago, (lanes, 3)."""
+        """Positions of the vehicles one step ago in N, m: (lanes, 3)."""
         return lanes_of(state, state.held, self._position)
 
     def look(self, state: RunState, more: Shapes | None = None) -> None:
-        """Set the inputs that say what is near, for all lanes, and let sensors look; not at the start: see `begin`."""
+        """Set the inputs of nearby objects for all lanes, and let sensors measure; not at the start: see `begin`."""
         if state.tick:
             self._tell(state, self.positions(state), more)
             if state.beside is not None:
@@ -65,11 +65,11 @@ class Surroundings:
 
     def _tell(self, state: RunState, places: np.ndarray, more: Shapes | None) -> None:
         if self.near.anything or more is not None:
-            found = self.near.slots(places, state.time_s, SLOTS, more).reshape(len(places), -1)
+            slots = self.near.slots(places, state.time_s, SLOTS, more).reshape(len(places), -1)
             now = np.full((len(places), 1), state.time_s)
             for part in (at.CLEARANCE, at.OBSTACLES):
                 if part("slots") in self._rows:
-                    write_lanes(state, self._rows[part("slots")], found)
+                    write_lanes(state, self._rows[part("slots")], slots)
                     write_lanes(state, self._rows[part("stamp")], now)
         if self._lee is not None:
             wind = lanes_of(state, state.params, self._wind)
@@ -80,9 +80,9 @@ class Surroundings:
                 write_lanes(state, self._rows[at.TERRAIN(name)], values)
 
     def begin(self, state: RunState, who: str, more: Shapes | None = None) -> None:
-        """Before the first step: put the vehicles on the ground, refuse starts inside something, and look."""
+        """Before the first step: put the vehicles on the ground, refuse starts inside objects, and update."""
         if state.tick:
-            raise OrderError("a run in a world begins at its start")
+            raise OrderError(f"a run in a world begins at tick 0, this one is at tick {state.tick}: prepare a new one")
         if stands(state.model.flat.diagram):
             self._put_on_ground(state)
         self._rub(state)
@@ -95,7 +95,7 @@ class Surroundings:
         self._tell(state, places, more)
 
     def _rub(self, state: RunState) -> None:
-        """Friction of the ground that the world's file names, for gear and tyres; what an order sets stays.
+        """Set the friction of the ground that the world's file names, for gear and tyres; settings of an order stay.
 
         Gear has the coefficient of the ground, tyres that share of a dry road's. How hard gear rebounds is its own.
         """

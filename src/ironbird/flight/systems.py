@@ -1,7 +1,7 @@
-"""Control systems by name: who may fly an order.
+"""Control systems by name.
 
-`reference` and `truth` are parts of the vehicle's own diagram and fly in the kernel. All others are outside, each a
-`Kind` in a folder of its own and one line here. More of them come from installed packages (entry points of the group
+`reference` and `truth` are parts of the vehicle's own diagram and run in the kernel. All others are external, each a
+`Kind` in a separate folder and one line here. More of them come from installed packages (entry points of the group
 `ironbird.systems`) or from the variable IRONBIRD_SYSTEMS (`toy=toy_system.py:TOY,other=package.module:KIND`).
 A case file only names a control system; it never says where its code is.
 """
@@ -59,12 +59,12 @@ def system_names() -> list[str]:
 
 
 def is_outside(control: str) -> bool:
-    """Whether a control system is no part of the vehicle's own diagram."""
+    """Whether a control system is external: not part of the vehicle's own diagram."""
     return control not in INSIDE
 
 
 def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
-    """Whether an order under this control system gives the same bytes again."""
+    """Whether an order with this control system gives the same bytes again."""
     if not is_outside(control):
         return True
     if control not in OUTSIDE:
@@ -74,19 +74,19 @@ def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
 
 
 def kind_of(control: str) -> Kind:
-    """The kind of a control system outside."""
+    """The kind of an external control system, by name."""
     if control not in OUTSIDE:
         raise UnknownNameError("control system", control, system_names())
     return OUTSIDE.load(control)
 
 
 def loadable_kinds() -> Iterator[Kind]:
-    """Kinds of control systems outside; one of another package that cannot be loaded is left out."""
+    """Kinds of external control systems; one of another package that cannot be loaded is left out."""
     return (kind for _, kind in OUTSIDE.loadable())
 
 
 def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Files outside Ironbird that make a control system what it is, each with its hash: its kind, its programs."""
+    """Files outside Ironbird that a control system consists of, each with its hash: its kind, its programs."""
     if not is_outside(control):
         return {}
     kind = kind_of(control)
@@ -103,7 +103,7 @@ def _hash(file: Path, changed_ns: int) -> str:
 
 
 def title_of(control: str) -> str:
-    """Its name on pages."""
+    """Name of a control system on pages."""
     if control in INSIDE:
         return INSIDE[control]
     return kind_of(control).title if control in OUTSIDE else control

@@ -1,7 +1,8 @@
-"""Faults on signals: the parts that they need are in a model only if its flight has such a fault.
+"""Faults on signals: the blocks that they need are added to a model only if its flight has such a fault.
 
-A tap stands behind an output of a part: all that read it read the tap. Healthy, it hands its value on bit for bit.
-What its expression names are signals before all faults, so the order of the faults does not matter.
+A tap is placed after an output of a block: all readers of the output read the tap. Without a fault it passes its
+value on
+bit for bit. Its expression refers to signals before all faults, so the order of the faults does not matter.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from ironbird.model.signal import In, Signal
 from ironbird.vehicles.load import Vehicle
 
 COPY_S = 0.004  # between samples of a disturbed copy of a continuous signal
-OWN = ("value", "severity", "time")  # names in an expression beside those of signals
+OWN = ("value", "severity", "time")  # names in an expression in addition to signals
 
 
 def taps_of(faults: Iterable[Injection]) -> tuple[Tap, ...]:
-    """All parts that faults need, once each."""
+    """All taps that faults need, once each."""
     return tuple(dict.fromkeys(tap for injection in faults for tap in injection.taps))
 
 
 def with_taps(vehicle: Vehicle, taps: Sequence[Tap]) -> Vehicle:
-    """The vehicle with the parts that faults on signals need; itself if they need none."""
+    """The vehicle with the taps that faults on signals need; unchanged if they need none."""
     return replace(vehicle, diagram=tapped(vehicle.diagram, taps)) if taps else vehicle
 
 
 def tapped(diagram: Diagram, taps: Iterable[Tap]) -> Diagram:
-    """A diagram with the parts that faults on signals need."""
+    """A diagram with the taps that faults on signals need."""
     healthy, diagram = diagram, diagram.copied()
     for tap in taps:
         try:
@@ -60,7 +61,7 @@ class _Signals:
         }
 
     def signals(self) -> Mapping[str, Signal]:
-        """All signals by path."""
+        """All signals of the diagram by path."""
         return self._found
 
 
@@ -92,7 +93,7 @@ def _add(diagram: Diagram, healthy: Diagram, tap: Tap) -> None:
 
 
 def _last(diagram: Diagram, signal: str) -> str:
-    """The signal, or what the last of the taps behind it gives."""
+    """The signal, or the output of the last tap after it."""
     for path, block in diagram.blocks.items():
         if isinstance(block, PortFault) and diagram.links.get(f"{path}.value_in") == [signal]:
             return _last(diagram, f"{path}.value")
@@ -104,7 +105,7 @@ def _like(signal: Signal) -> dict[str, Any]:
 
 
 def _copy(diagram: Diagram, tap: Tap, signal: Signal, at: str) -> tuple[list[ca.Function], list[str]]:
-    """A disturbed copy of a signal beside it, and the laws that show it entry by entry."""
+    """A disturbed copy of a signal, and the expressions that show it entry by entry."""
     if signal.unit not in PER_SECOND:
         raise FaultError(f"a signal in {signal.unit} cannot be disturbed so; give the fault an expression")
     part = diagram.block(block_of(tap.signal))
@@ -113,7 +114,7 @@ def _copy(diagram: Diagram, tap: Tap, signal: Signal, at: str) -> tuple[list[ca.
     diagram.connect(diagram.port(at), diagram.add(f"{tap.path}_copy", copy).value_in)
     disturbed, healthy = ([ca.SX.sym(f"{name}_{i}") for i in range(signal.size)] for name in ("disturbed", "healthy"))
     own = {name: ca.SX.sym(name) for name in OWN}
-    # A copy that is as it was shows nothing: between its samples the signal itself goes on
+    # An unchanged copy has no effect: between its samples the signal itself continues
     shown = [ca.if_else(one == other, own["value"], one) for one, other in zip(disturbed, healthy, strict=True)]
     laws = [ca.Function("law", [*own.values(), *disturbed, *healthy], [one]) for one in shown]
     return laws, [f"{tap.path}_copy.value", f"{tap.path}_copy.healthy"]

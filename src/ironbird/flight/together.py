@@ -1,8 +1,8 @@
-"""Several vehicles at once, each under its own control system, on one clock of the wall.
+"""Several vehicles at once, each with its own control system, on one wall clock.
 
-Each flight has a thread; those whose loop is native run beside each other, whatever Python does. All are made ready
-first; then time begins for all at the same moment, and simulation time is wall time since then in each of them.
-Not done: the vehicles do not see each other (wake, radio, collision).
+Each flight has a thread; native loops run in parallel, independent of Python. All are prepared first; then time begins
+for all at the same moment, and simulation time is wall time since then in each of them.
+Not done: the vehicles do not affect each other (wake, radio, collision).
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def fly_together(
     for order in orders:
         fit(order)  # compiled one after the other, before any waits for the others
     line = StartLine(len(orders), patience_s)
-    found: dict[int, Flight] = {}
+    flights: dict[int, Flight] = {}
     failed: dict[int, BaseException] = {}
 
     def work(number: int, order: Order, folder: Path | None) -> None:
         try:
-            found[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust)
+            flights[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust)
         except BaseException as error:
             failed[number] = error
             line.give_up()
@@ -100,11 +100,11 @@ def fly_together(
         if isinstance(error, IronbirdError):
             raise LinkError(f"vehicle {number + 1} of {len(orders)} ({orders[number].vehicle}): {error}") from error
         raise error
-    return [found[number] for number in range(len(orders))]
+    return [flights[number] for number in range(len(orders))]
 
 
 def _check_apart(orders: Sequence[Order]) -> None:
-    """No two on one port."""
+    """Raise `OrderError` if two orders use the same serial or UDP port."""
     taken: dict[str, int] = {}
     for number, order in enumerate(orders, start=1):
         if not is_outside(order.control):

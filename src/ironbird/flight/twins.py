@@ -1,8 +1,9 @@
-"""Twins: each fault's witness is the same flight without this fault, flown from where the fault begins.
+"""Twins: the effect of each fault is shown by the same flight without it, flown from where the fault begins.
 
 Up to there both are equal to the last bit, so a twin starts from a copy of the faulted flight's state. In the kernel it
-flies on under its own control system; under a control system outside it is given the very commands that the faulted
-flight got, so that the difference is the fault's own doing: such a control system need not repeat to the bit.
+flies on with its own control system; with an external control system it gets the recorded commands of the faulted
+flight,
+so that the difference is caused by the fault alone: such a control system need not repeat to the bit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Advance = Callable[[Sequence[RunState], Sequence[float], list[str] | None], list
 
 
 def in_turn(fly: Callable[[RunState, float, list[str] | None], Log]) -> Advance:
-    """Twins one after the other, by a function that flies one."""
+    """Flies twins one after the other, by a function that flies one."""
     return lambda twins, ends_s, paths: [fly(twin, end_s, paths) for twin, end_s in zip(twins, ends_s, strict=True)]
 
 
@@ -43,7 +44,7 @@ class _Fault:
     after: int | None = None  # ticks from its trigger, or the beginning, to its start
 
     def triggered_s(self, state: RunState) -> float:
-        """When its trigger fired: 0 without one, infinite if it has not."""
+        """Time at which its trigger fired, s: 0 without one, infinite if it has not."""
         tick = self._fired(state)
         return math.inf if tick < 0 else tick * state.model.step_s
 
@@ -61,10 +62,10 @@ class _Fault:
 
 
 class Twins:
-    """Watches a run that goes forward in pieces of at most CHUNK_TICKS from tick 0, and flies the twins later.
+    """Watches a run that advances in pieces of at most CHUNK_TICKS from tick 0, and flies the twins later.
 
     With `healthy`, the flight of lane 0 also has a twin without any fault at all, which flies to the end. With `apart`
-    every twin is a run of its own.
+    every twin is a separate run.
     """
 
     def __init__(self, state: RunState, orders: Sequence[Order], *, healthy: bool = False, apart: bool = False) -> None:
@@ -87,7 +88,7 @@ class Twins:
         self._whole_log: Log | None = None
 
     def add(self, injections: Sequence[Injection], state: RunState) -> None:
-        """All faults that came on the way into a run of one flight, scheduled there behind those that were ordered."""
+        """Add faults that were injected into a run of one flight, scheduled after those that were ordered."""
         if len(injections) == self.added:
             return
         for injection in injections[self.added :]:
@@ -99,7 +100,7 @@ class Twins:
         self.watch(state)
 
     def end(self, injection: Injection, over: Injection, state: RunState) -> None:
-        """A fault that came on the way into a run of one flight ends early: there, and in the twins of others."""
+        """End a fault that was injected into a run of one flight: there, and in the twins of others."""
         changed = {path for path, _ in targets_in(state.model, injection)}
         for run in filter(None, (state, self.before, self._whole, *self.groups)):
             for events in run.events:
@@ -128,9 +129,9 @@ class Twins:
         self.before = state.branch() if any(fault.injection.when for fault in later) else None
 
     def _copy(self, state: RunState, faults: list[_Fault]) -> None:
-        """Twins from a state; flights that are equal but for their fault share one.
+        """Create twins from a state; flights that are equal except for their fault share one.
 
-        Each block of lanes is a run of its own, of faults that follow each other: it ends as soon as they allow.
+        Each block of lanes is a separate run, of faults that follow each other: it ends as soon as they allow.
         """
         if self.apart and len(faults) > 1:
             for fault in faults:
@@ -158,14 +159,14 @@ class Twins:
             group.events, group.fired = map(list, zip(*events[begin : begin + width], strict=True))
             self.groups.append(group)
             self.ticks.append(group.tick)
-        if lanes and self.healthy and self._whole is None:  # the first fault: until here all is well
+        if lanes and self.healthy and self._whole is None:  # the first fault: no fault has acted until here
             self._whole, self._whole_tick = state.pick([0]), state.tick
             self._whole.events, self._whole.fired = [[]], [[]]
 
     # ------------------------------------------------------------------ afterwards
 
     def observe(self, state: RunState, log: Log, until_s: float, advance: Advance) -> list[list[Witness]]:
-        """Fly the twins; the witness of every fault by flight."""
+        """Fly the twins; returns the witness of every fault, by flight."""
         if self.before is not None:
             self._copy(self.before, [fault for fault in self.waiting if fault.begin(state) < state.tick])
         log_s = log.plan.every * log.plan.step_s
@@ -174,8 +175,8 @@ class Twins:
             min(until_s, f.injection.start_s + f.triggered_s(state) + f.injection.rise_s + watched_s)
             for f in self.faults
         ]
-        wanted = {at.NAVIGATOR.mode, *(fault.injection.witness for fault in self.faults)}
-        paths = sorted(path for path in wanted if path in log)
+        signals = {at.NAVIGATOR.mode, *(fault.injection.witness for fault in self.faults)}
+        paths = sorted(path for path in signals if path in log)
         longest = [0.0] * len(self.groups)
         for fault, need in zip(self.faults, needs, strict=True):
             if fault.twin is not None:
@@ -190,7 +191,7 @@ class Twins:
 
         def look(fault: _Fault, need: float) -> Witness:
             triggered_s = fault.triggered_s(state)
-            if fault.twin is None:  # it never began: both are one
+            if fault.twin is None:  # it never began: both flights are equal
                 return observe(fault.injection, log, fault.lane, log, fault.lane, triggered_s, need)
             number, lane = fault.twin
             twin, first_row = logs[number], starts[number]
@@ -199,7 +200,7 @@ class Twins:
         witnesses = [look(fault, need) for fault, need in zip(self.faults, needs, strict=True)]
         # A part that stands still when its fault begins (a lifting rotor in cruise) shows it when it is used
         idle = [i for i, w in enumerate(witnesses) if self.faults[i].twin is not None and w.signal and not w.effective]
-        idle = [] if any(twin.interrupted for twin in logs) else idle  # what was cut short shows nothing
+        idle = [] if any(twin.interrupted for twin in logs) else idle  # an interrupted twin shows nothing
         for number in {twin[0] for i in idle if (twin := self.faults[i].twin) is not None}:
             group = self.groups[number]
             if group.time_s < until_s:
@@ -207,17 +208,17 @@ class Twins:
         for i in idle:
             witnesses[i] = look(self.faults[i], until_s)
         self.kernel_s = sum(group.kernel_s for group in self.groups)
-        found: list[list[Witness]] = [[] for _ in range(state.lanes)]
+        by_flight: list[list[Witness]] = [[] for _ in range(state.lanes)]
         for fault, witness in zip(self.faults, witnesses, strict=True):
-            found[fault.lane].append(witness)
-        return found
+            by_flight[fault.lane].append(witness)
+        return by_flight
 
     def triggers_s(self, state: RunState) -> list[list[float]]:
-        """When the trigger of each fault fired, by flight: 0 without one, infinite if it did not."""
-        found: list[list[float]] = [[] for _ in range(state.lanes)]
+        """Times at which the trigger of each fault fired, by flight: 0 without one, infinite if it did not."""
+        times: list[list[float]] = [[] for _ in range(state.lanes)]
         for fault in self.faults:
-            found[fault.lane].append(fault.triggered_s(state))
-        return found
+            times[fault.lane].append(fault.triggered_s(state))
+        return times
 
     def whole_twin(self, log: Log) -> Log | None:
         """The whole flight of lane 0 without any fault; None without faults, or if none of them ever began."""

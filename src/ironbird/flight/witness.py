@@ -1,4 +1,4 @@
-"""Witness: the proof that a fault acted, by comparison with the same flight without it."""
+"""Witness: the evidence that a fault acted, by comparison with the same flight without it."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class Witness:
 
     @functools.cached_property
     def ordered(self) -> str:
-        """The fault as ordered."""
+        """The text of the fault as ordered."""
         return self.injection.text()
 
     @property
     def effective(self) -> bool:
-        """Whether the fault changed anything."""
+        """Whether the fault changed the signal."""
         return math.isfinite(self.first_s)
 
     def record(self) -> dict[str, object]:
-        """For files: what was ordered, on what, and the effect."""
+        """The witness as plain data: the ordered fault, the signal, and the effect."""
         orders = zip(self.injection.targets, self.injection.fault.changes, strict=True)
         return {
             "fault": self.ordered,
@@ -70,7 +70,7 @@ class Witness:
         }
 
     def effect(self) -> str:
-        """What the fault did."""
+        """The effect of the fault as text."""
         if not self.signal:
             return "ineffective; no signal of the vehicle or its control system shows it"
         if not self.effective:
@@ -82,7 +82,7 @@ class Witness:
         )
 
     def sentence(self) -> str:
-        """The fault as ordered, and what it did."""
+        """The fault as ordered, and its effect, as text."""
         return f"{self.ordered}: {self.effect()}"
 
 
@@ -96,7 +96,7 @@ def observe(
     until_s: float = math.inf,
     first_row: int = 0,
 ) -> Witness:
-    """Compare the fault's witness signal in two lanes that differ by the fault alone.
+    """Compare the fault's witness signal in two lanes that differ only by the fault.
 
     The lanes may be of two logs with the same distance between rows; they are compared before `until_s`, and only
     until the twin has landed. The twin's log may begin at a later row (`first_row`), before which both are equal.
@@ -131,7 +131,7 @@ def observe(
 
 
 def _flying_rows(twin: Log, lane: int) -> int:
-    """Rows until the twin has landed and disarmed: what differs later is that one of the two still flies."""
+    """Rows until the twin has landed and disarmed: later differences only mean that one of the two still flies."""
     rows = twin.rows(lane)
     if at.NAVIGATOR.mode not in twin:
         return rows

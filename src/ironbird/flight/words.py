@@ -1,4 +1,4 @@
-"""Words of flights: modes by name, short names of signals, and why a flight ends."""
+"""Texts of flights: names of modes, short names of signals, and reasons why a flight ends."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ COMPLETED = "mission completed"
 LANDED = "landed before the end of the mission"
 HARMLESS = (COMPLETED, LANDED)
 
-LEAST_IMPACT_MPS = 0.1  # slower ones are not worth a word
-STEEP_RAD = math.radians(45)  # a tilt that belongs to how a flight ended
+LEAST_IMPACT_MPS = 0.1  # slower impacts are not mentioned
+STEEP_RAD = math.radians(45)  # a tilt that is mentioned in the text of an ending
 
 
 def crash_words(reason: str, time_s: float, impact_mps: float, tilt_rad: float) -> str:
-    """What happened to a vehicle that crashed, when, and how hard: `crashed at 11.74 s (hard landing, 8.2 m/s)`."""
+    """Text about a crash: what, when, and how hard: `crashed at 11.74 s (hard landing, 8.2 m/s)`."""
     parts = [reason]
     if impact_mps >= LEAST_IMPACT_MPS:
         parts.append(f"{impact_mps:.1f} m/s")
@@ -39,5 +39,5 @@ def crash_words(reason: str, time_s: float, impact_mps: float, tilt_rad: float) 
 
 
 def collision_words(time_s: float, impact_mps: float) -> str:
-    """What happened to a vehicle that hit something."""
+    """Text about a collision: when and how fast."""
     return f"collided at {time_s:.2f} s" + (f" ({impact_mps:.1f} m/s)" if impact_mps >= LEAST_IMPACT_MPS else "")

@@ -1,4 +1,4 @@
-"""The world that an order names: by name, by file, or by its text. Nothing of worlds is loaded before one is named."""
+"""The world that an order names: by name, by file, or by its text. World code is loaded only if one is named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN_TEXT = "\n"  # a world that stands in the order itself
 
 
 def ordered_world(name: str) -> World:
-    """A world by name, by the path of its file, or from the text of one; kept until the file changes."""
+    """A world by name, by the path of its file, or from its text; cached until the file changes."""
     if IN_TEXT in name:
         return _parsed(name)
     path = Path(name)
@@ -44,7 +44,7 @@ def _loaded(name: str, changed_ns: int) -> World:
 
 
 def home_in(world: World, own: Home) -> Home:
-    """Where a vehicle's home is on the earth: the world's origin, if it has one."""
+    """A vehicle's home on the earth: the world's origin, if it has one, else its own."""
     if world.origin is None:
         return own
     place = world.origin

@@ -1,1 +1,1 @@
-"""The built-in ground station: what it receives, how it requests, and the script by which it has a mission flown."""
+"""The built-in ground station: receiving, handshakes, and the script by which it flies a mission."""

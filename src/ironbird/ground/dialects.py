@@ -1,8 +1,9 @@
-"""Autopilots as a ground station meets them: each has its own modes, parameters, missions and ways to arm and take off.
+"""Dialects of autopilots for a ground station: modes, parameters, missions, and ways to arm and take off.
 
-All else that a ground station does is the same for every autopilot. Another autopilot is one more object: two stand
-here, more come from entry points of the group `ironbird.dialects` or from the variable IRONBIRD_DIALECTS. Sources:
-[PX4], [ArduPilotDev], [ArduPilotCode], [MAVLinkMission].
+Everything else that a ground station does is the same for every autopilot. Another autopilot is one more object:
+two are
+defined here, more come from entry points of the group `ironbird.dialects` or from the variable IRONBIRD_DIALECTS.
+Sources: [PX4], [ArduPilotDev], [ArduPilotCode], [MAVLinkMission].
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ class SetMode(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """A step of a procedure: arm."""
+    """A step of a procedure: arm the vehicle."""
 
 
 class Ask(NamedTuple):
-    """A step of a procedure: give a command until it is accepted."""
+    """A step of a procedure: repeat a command until it is accepted."""
 
     name: str
     command: int
@@ -62,7 +63,7 @@ Procedure = tuple[SetMode | Arm | Ask, ...]
 
 
 class Reports(Protocol):
-    """What is known of an autopilot, as far as its readiness goes."""
+    """The received state of an autopilot from which its readiness is judged."""
 
     kind: VehicleClass
     home: Place | None
@@ -75,7 +76,7 @@ class Reports(Protocol):
 
 
 class AutopilotDialect(ABC):
-    """One autopilot: what it calls things, how it codes them, and in which order it wants them."""
+    """One autopilot: its names, its encodings, and the order of its procedures."""
 
     name: str  # in orders and on the command line
     number: int  # MAV_AUTOPILOT
@@ -85,14 +86,14 @@ class AutopilotDialect(ABC):
     optical_flow: Message  # that it reads
     radius_param: str  # radius of a wing's circles
     rotor_on: Ask | None = None  # switches the rotor of an armed helicopter on
-    rotor_text: str | None = None  # with which it says that the rotor is at speed
+    rotor_text: str | None = None  # text by which it reports that the rotor is at speed
     take_off_needs_home: bool = False  # its heights of take-off are above the sea
     reposition_mode: str = ""  # word of the mode in which it may be sent to a place
 
     # ------------------------------------------------------------------------------------------ modes
 
     def modes(self, kind: VehicleClass) -> dict[str, str]:
-        """Its names of modes by Ironbird's words."""
+        """The autopilot's mode names by Ironbird's words."""
         return dict(self.words)
 
     @abstractmethod
@@ -101,24 +102,24 @@ class AutopilotDialect(ABC):
 
     @abstractmethod
     def mode_numbers(self, kind: VehicleClass, name: str) -> tuple[int, int]:
-        """Main and sub-mode to order a mode with; `LinkError` if it has none of that name."""
+        """Main and sub-mode that command a mode; `LinkError` if it has none of that name."""
 
     # ------------------------------------------------------------------------------------------ parameters, missions
 
     def encoded(self, value: float, kind: int) -> float:
-        """The value of a parameter of a MAVLink type, as it is sent."""
+        """The value of a parameter of a MAVLink type, as the float that is sent."""
         return float(value)
 
     def decoded(self, coded: float, kind: int) -> float:
-        """The value that was sent as this number."""
+        """The value of a parameter that was sent as this float."""
         return coded
 
     def mission_items(self, plan: Sequence[PlanItem], home: Place | None) -> list[PlanItem]:
-        """The items of a plan in the places in which the autopilot keeps them."""
+        """The items of a plan as the autopilot numbers them."""
         return list(plan)
 
     def plan_of(self, items: Sequence[PlanItem]) -> list[PlanItem]:
-        """The plan that the autopilot keeps as these items."""
+        """The plan that belongs to these mission items of the autopilot."""
         return list(items)
 
     def item_params(self, params: Sequence[float]) -> Sequence[float]:
@@ -128,16 +129,16 @@ class AutopilotDialect(ABC):
     # ------------------------------------------------------------------------------------------ procedures
 
     @abstractmethod
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
-        """Whether it can be armed and find its way."""
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
+        """Whether the autopilot can be armed and navigate."""
 
     @abstractmethod
     def start_mission(self, kind: VehicleClass) -> Procedure:
-        """Arm and fly the mission that it has."""
+        """Procedure that arms and flies the stored mission."""
 
     @abstractmethod
     def take_off(self, kind: VehicleClass, height_m: float, home_m: float) -> Procedure:
-        """Arm and take off to a height above home, which is so high above the sea."""
+        """Procedure that arms and takes off to `height_m` above home; home is `home_m` above the sea."""
 
     def arming_mode(self, kind: VehicleClass) -> str:
         """Word of the mode in which it arms without a remote control, if that is a special one."""
@@ -148,21 +149,21 @@ class AutopilotDialect(ABC):
         return ""
 
     def height_param(self, kind: VehicleClass) -> str:
-        """The parameter that says how high it takes off, if its command does not."""
+        """The parameter that sets the height of take-off, if its command does not."""
         return ""
 
     def take_off_is_a_mode(self, kind: VehicleClass) -> bool:
-        """Whether a new place is lost as long as it is in its mode of taking off."""
+        """Whether a reposition command is lost while the vehicle is in its take-off mode."""
         return False
 
     def settling_mode(self, kind: VehicleClass) -> str:
-        """The mode in which it notices that it stands on the ground, if it may miss that while it lands."""
+        """The mode in which it detects the ground reliably, if it may miss it while landing."""
         return ""
 
     # ------------------------------------------------------------------------------------------ words
 
     def estimator_changes(self, before: int, now: int) -> str:
-        """Flags of the estimator that came (+) and went (-); empty if none of those that have a word."""
+        """Flags of the estimator that were set (+) and cleared (-); empty if no named flag changed."""
         names = {**ESTIMATOR_FLAGS, **self.flags}
         gained = [f"+{text}" for bit, text in names.items() if now & bit and not before & bit]
         lost = [f"-{text}" for bit, text in names.items() if before & bit and not now & bit]
@@ -170,7 +171,7 @@ class AutopilotDialect(ABC):
 
 
 class Px4Dialect(AutopilotDialect):
-    """PX4, and the reference autopilot, which speaks as it does."""
+    """PX4, and the reference autopilot, which uses the same dialect."""
 
     name = "px4"
     number = numbers.MAV_AUTOPILOT_PX4
@@ -193,7 +194,7 @@ class Px4Dialect(AutopilotDialect):
         return next((name for name, value in table.items() if value == number), f"mode {main}.{sub} ({base})")
 
     def mode_numbers(self, kind: VehicleClass, name: str) -> tuple[int, int]:
-        """Main and sub-mode; the latter only of AUTO."""
+        """Main and sub-mode of a mode name; sub-modes exist only within AUTO."""
         if name in numbers.PX4_AUTO_MODES:
             return numbers.PX4_AUTO_MAIN, numbers.PX4_AUTO_MODES[name]
         if name in numbers.PX4_MAIN_MODES:
@@ -202,7 +203,7 @@ class Px4Dialect(AutopilotDialect):
         raise LinkError(f"PX4 has no mode '{name}'; it has {', '.join(known)}")
 
     def encoded(self, value: float, kind: int) -> float:
-        """Whole numbers are sent as the bits of a float."""
+        """The value as float; integers are sent as the bits of a float."""
         form = numbers.PARAM_FORMS.get(kind, "<f")
         number = value if form == "<f" else round(value)
         try:
@@ -211,23 +212,23 @@ class Px4Dialect(AutopilotDialect):
             raise LinkError(f"the value {value:g} does not fit a parameter of MAVLink type {kind}") from None
 
     def decoded(self, coded: float, kind: int) -> float:
-        """What such bits mean."""
+        """The value of a float, or of an integer sent as the bits of a float."""
         return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])
 
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
-        """Its own checks decide; under water it needs no home."""
-        return told.healthy and (told.home is not None or told.kind == "sub")
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
+        """Whether its own checks pass and home is known; a submarine needs no home."""
+        return state.healthy and (state.home is not None or state.kind == "sub")
 
     def start_mission(self, kind: VehicleClass) -> Procedure:
-        """It waits in its mode for the motors."""
+        """Procedure: change to the mission mode, then arm; the mission waits for arming."""
         return SetMode("MISSION"), Arm()
 
     def take_off(self, kind: VehicleClass, height_m: float, home_m: float) -> Procedure:
-        """Its height is above the sea, and it waits for the motors."""
+        """Procedure: command the take-off with a height above the sea, then arm; it waits for arming."""
         return Ask("take-off", numbers.NAV_TAKEOFF, (0, 0, 0, math.nan, math.nan, math.nan, home_m + height_m)), Arm()
 
     def take_off_is_a_mode(self, kind: VehicleClass) -> bool:
-        """A plane climbs out first, whatever else it is asked for."""
+        """True for planes, which climb out first, whatever else is commanded."""
         return kind == "plane"
 
 
@@ -278,55 +279,56 @@ class ArduPilotDialect(AutopilotDialect):
         return modes[name], 0
 
     def mission_items(self, plan: Sequence[PlanItem], home: Place | None) -> list[PlanItem]:
-        """Home is in place 0."""
+        """The plan's items after home, which ArduPilot stores as item 0."""
         place = home or (0.0, 0.0, 0.0)
         return [PlanItem(numbers.NAV_WAYPOINT, numbers.FRAME_GLOBAL, (0.0, 0.0, 0.0, 0.0), *place), *plan]
 
     def plan_of(self, items: Sequence[PlanItem]) -> list[PlanItem]:
-        """All but home."""
+        """The mission items without item 0, which is home."""
         return list(items[1:])
 
     def item_params(self, params: Sequence[float]) -> Sequence[float]:
-        """It takes 0 for what is left to it."""
+        """Parameters with 0 in place of NaN, which stands for the autopilot's default."""
         return [0.0 if math.isnan(value) else value for value in params]
 
-    def is_ready(self, told: Reports, *, by_plan: bool) -> bool:
-        """Its checks pass before its estimator is sure; depth and heading are enough without a place to go to."""
-        if told.kind == "sub" and not by_plan:
-            return told.healthy
-        sure = told.ekf_flags & EKF_NEEDED == EKF_NEEDED and not told.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
-        return told.healthy and sure and told.gps_fix >= FIX_3D and told.home is not None
+    def is_ready(self, state: Reports, *, by_plan: bool) -> bool:
+        """Whether checks pass, the estimator is sure and there is a fix; submarines without a plan need checks only."""
+        if state.kind == "sub" and not by_plan:
+            return state.healthy
+        sure = state.ekf_flags & EKF_NEEDED == EKF_NEEDED and not state.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
+        return state.healthy and sure and state.gps_fix >= FIX_3D and state.home is not None
 
     def start_mission(self, kind: VehicleClass) -> Procedure:
-        """A copter refuses to arm in AUTO, and starts the mission on a command only; from item to item is refused."""
+        """Procedure: a copter arms in GUIDED, not in AUTO, and starts the mission only by a command."""
         if kind in ("plane", "vtol"):
             return SetMode("AUTO"), Arm()
         before = SetMode("ALT_HOLD" if kind == "sub" else "GUIDED")
         return before, Arm(), Ask("start of the mission", numbers.MISSION_START)
 
     def take_off(self, kind: VehicleClass, height_m: float, home_m: float) -> Procedure:
-        """A plane has a mode for it, others a command in GUIDED with a height above home."""
+        """Procedure: a plane has a take-off mode, others a command in GUIDED with a height above home."""
         if kind == "plane":
             return SetMode("TAKEOFF"), Arm()
         return SetMode("GUIDED"), Arm(), Ask("take-off", numbers.NAV_TAKEOFF, (0, 0, 0, 0, 0, 0, height_m))
 
     def arming_mode(self, kind: VehicleClass) -> str:
-        """GUIDED, where these arm without a remote control."""
+        """GUIDED for vehicles that arm there without a remote control."""
         return "offboard" if kind in ("copter", "rover", "boat") else ""
 
     def climbing_mode(self, kind: VehicleClass) -> str:
-        """GUIDED, but for planes."""
+        """The word for GUIDED; empty for planes."""
         return "" if kind == "plane" else "offboard"
 
     def height_param(self, kind: VehicleClass) -> str:
-        """A plane's mode of taking off has its height from a parameter."""
+        """The parameter with the height of a plane's take-off mode."""
         return "TKOFF_ALT" if kind == "plane" else ""
 
     def settling_mode(self, kind: VehicleClass) -> str:
-        """ALT_HOLD for copters, where sticks decide the lean: without a remote control they mean level and down.
+        """ALT_HOLD for copters, where sticks command the lean: without a remote control they mean level and down.
 
-        The land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
-        position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.
+        The land detector requires a commanded lean of less than 15 degrees. After a touch-down in a gust the
+        position loop
+        commands more, growing with time, as nothing moves [ArduPilotCode] land_detector.cpp.
         """
         return "ALT_HOLD" if kind == "copter" else ""
 
@@ -343,7 +345,7 @@ DIALECTS: Registry[AutopilotDialect] = Registry(
 
 def dialects_by_number() -> dict[int, AutopilotDialect]:
     """All dialects by their MAV_AUTOPILOT number, as heartbeats name them."""
-    found: dict[int, AutopilotDialect] = {}
+    by_number: dict[int, AutopilotDialect] = {}
     for _, one in DIALECTS.loadable():
-        found.setdefault(one.number, one)  # the first has it: no one takes the number of PX4
-    return found
+        by_number.setdefault(one.number, one)  # the first wins: another dialect cannot take the number of PX4
+    return by_number

@@ -1,7 +1,7 @@
 """Handshakes of a ground station: commands, parameters and missions until they are accepted, each with its deadlines.
 
 A step has a deadline in wall time and one in simulation time; a `LinkError` names the step, the last heartbeat and the
-last text. Steps are generators: the pilot goes on with them at each poll, and none ever blocks. [MAVLinkMission]
+last text. Steps are generators: the pilot advances them at each poll, and none ever blocks. [MAVLinkMission]
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import PlanItem
 
 Script = Generator[None, None, None]
-ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
-LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link is to notice before
-FOUND_S = 60.0  # in which an autopilot finds what a parameter shows
+ASK_S, ASK_WALL_S = 1.0, 0.1  # a request is repeated after both
+LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link reports a loss before
+FOUND_S = 60.0  # in which an autopilot detects the sensor that a parameter shows
 TAKEN = 76  # parameter by which ArduPilot accepts a calibration for the sensors it has [ArduPilotCode]
 REFUSED = (
     numbers.MAV_MISSION_UNSUPPORTED_FRAME,
@@ -33,7 +33,7 @@ REFUSED = (
 
 @dataclass
 class Step:
-    """What the pilot waits for."""
+    """A step that the pilot waits for, with its deadlines in wall and simulation time (s)."""
 
     name: str
     wall_s: float
@@ -44,9 +44,9 @@ class Step:
 
 
 class Handshakes:
-    """Asks by a station until it is answered. `patience` is a factor on wall deadlines, for slow machines."""
+    """Repeats requests through a station until they are answered; `patience` is a factor on wall deadlines."""
 
-    refusals: tuple[int, ...] = (numbers.MAV_RESULT_UNSUPPORTED,)  # after which it is not asked again
+    refusals: tuple[int, ...] = (numbers.MAV_RESULT_UNSUPPORTED,)  # after which the command is not repeated
 
     def __init__(self, station: Station, *, patience: float = 1.0) -> None:
         self.station = station
@@ -54,34 +54,34 @@ class Handshakes:
         self.step: Step | None = None
 
     def wait(self, name: str, done: Callable[[], bool], *, wall_s: float = math.inf, sim_s: float = math.inf) -> Script:
-        """Wait until something is so."""
+        """Yield until `done` returns True, with deadlines in wall and simulation time (s)."""
         self.begin(name, wall_s, sim_s)
         while not done():
             yield
 
     def begin(self, name: str, wall_s: float = math.inf, sim_s: float = math.inf) -> Step:
-        """Begin to wait for something, with the deadlines of it."""
+        """Begin a step with its deadlines in wall and simulation time (s)."""
         self.step = Step(name, wall_s * self.patience, sim_s, self.station.wall_s(), self.station.now_s)
         return self.step
 
-    def repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
-        """Say something until there is an answer; ends with the answer, or with the step's deadline."""
+    def repeat(self, send: Callable[[], None], answered: Callable[[], bool]) -> Script:
+        """Call `send` repeatedly until `answered` returns True, or the step's deadline passes."""
         station = self.station
         while True:
             send()
             asked_s, asked_wall = station.now_s, station.wall_s()
             while station.now_s - asked_s < ASK_S or station.wall_s() - asked_wall < ASK_WALL_S:
                 yield
-                if heard():
+                if answered():
                     return
 
     def ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:
-        """A command until it is accepted."""
+        """Repeat a command (COMMAND_LONG) until it is accepted."""
         send, final = functools.partial(self.station.command, command, *params), self.refusals
         yield from self.insist(name, command, send, wall_s=wall_s, sim_s=sim_s, final=final)
 
     def ask_to_accept_calibration(self) -> Script:
-        """Have ArduPilot accept the given offsets as those of the sensors that it has found."""
+        """Make ArduPilot accept the given offsets for the sensors that it has detected."""
         yield from self.ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
 
     def insist(
@@ -94,7 +94,7 @@ class Handshakes:
         sim_s: float = 30,
         final: Sequence[int] = (numbers.MAV_RESULT_UNSUPPORTED,),
     ) -> Script:
-        """Send a command until it is accepted, again after a while if it is refused for now."""
+        """Send a command until it is accepted; retried after a while if it is temporarily refused."""
         station = self.station
         step = self.begin(name, wall_s, sim_s)
         while True:
@@ -111,7 +111,7 @@ class Handshakes:
                 yield
 
     def read_param(self, name: str) -> Generator[None, None, tuple[float, int]]:
-        """Value and type of a parameter."""
+        """Value and MAV_PARAM_TYPE of a parameter."""
         station = self.station
         step = self.begin(f"parameter {name}", 30, 10)
         step.note = "no answer: is the name right for this version?"
@@ -124,19 +124,19 @@ class Handshakes:
         coded, kind = station.values.pop(name)
         return station.dialect.decoded(coded, kind), kind
 
-    def set_param(self, name: str, wanted: float | None) -> Script:
-        """Set a parameter and see that it is stored; None: to what it has, as soon as that is not 0."""
+    def set_param(self, name: str, desired: float | None) -> Script:
+        """Set a parameter and check that it is stored; None stores its present value as soon as that is not 0."""
         station = self.station
-        found, kind = yield from self.read_param(name)
+        present, kind = yield from self.read_param(name)
         begin_s = station.now_s
-        while wanted is None and not found:  # an autopilot that starts has not looked for its sensors yet
+        while desired is None and not present:  # a starting autopilot has not detected its sensors yet
             if station.now_s - begin_s > FOUND_S:
                 raise self.failed(self.begin(f"parameter {name}", 0, 0), f"was still 0 after {FOUND_S:g} s")
             asked_s = station.now_s
             while station.now_s - asked_s < ASK_S:
                 yield
-            found, kind = yield from self.read_param(name)
-        value = found if wanted is None else wanted
+            present, kind = yield from self.read_param(name)
+        value = present if desired is None else desired
         step = self.begin(f"parameter {name}", 30, 10)
         target = {**station.target, "param_id": name.encode()}
         coded = station.dialect.encoded(value, kind)
@@ -151,12 +151,12 @@ class Handshakes:
             step.note = f"it is {stored:g}, not {value:g}"
 
     def upload(self, plan: Sequence[PlanItem]) -> Script:
-        """Hand over a plan; an empty one deletes what is there."""
+        """Upload a plan; an empty one deletes the stored mission."""
         items = self.station.dialect.mission_items(plan, self.station.home)
         yield from self.hand_over("mission", numbers.MAV_MISSION_TYPE_MISSION, items)
 
     def hand_over(self, word: str, kind: int, items: Sequence[PlanItem]) -> Script:
-        """Upload a mission, a fence or rally points; a refusal names the item that was last asked for."""
+        """Upload a mission, a fence or rally points; a refusal names the item that was requested last."""
         station = self.station
         step = self.begin(f"upload of {len(items)} {word} items", 120, 60)
         last = -1
@@ -187,8 +187,8 @@ class Handshakes:
             if station.mission_ack == numbers.MAV_MISSION_ACCEPTED:
                 station.note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
                 return
-            asked = f" at item {last} (MAV_CMD {items[last].command})" if last >= 0 else ""
-            step.note = f"answer{asked}: {MISSION_RESULTS.get(station.mission_ack, str(station.mission_ack))}"
+            where = f" at item {last} (MAV_CMD {items[last].command})" if last >= 0 else ""
+            step.note = f"answer{where}: {MISSION_RESULTS.get(station.mission_ack, str(station.mission_ack))}"
             if station.mission_ack in REFUSED:
                 raise self.failed(step, "was refused")
 
@@ -213,7 +213,7 @@ class Handshakes:
         )
 
     def set_mode(self, name: str) -> Script:
-        """Change to a mode of the autopilot's own name."""
+        """Change to a mode by the autopilot's own name."""
         name = name.upper()
         main, sub = self.station.dialect.mode_numbers(self.station.kind, name)
         yield from self.ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
@@ -235,7 +235,7 @@ class Handshakes:
             yield from self.wait("rotor at speed", lambda: station.rotor_at_speed, wall_s=120, sim_s=90)
 
     def _carry_out(self, procedure: Procedure) -> Script:
-        """What the autopilot wants for something, step by step."""
+        """Carry out the steps of a procedure, one after the other."""
         for step in procedure:
             if isinstance(step, SetMode):
                 yield from self.set_mode(step.name)
@@ -272,7 +272,7 @@ class Handshakes:
                 )
 
     def failed(self, step: Step, why: str) -> LinkError:
-        """The error of a step, with what was received last."""
+        """The error of a step, with the last heartbeat and text received."""
         station = self.station
         return LinkError(
             f"{station.dialect.name} at {station.now_s:.2f} s, step '{step.name}': {why}"

@@ -1,7 +1,7 @@
 """Pilot: a ground station that takes an autopilot through a mission over MAVLink, in simulation time.
 
-It is polled from the run loop and never blocks; what it does is written as a script of steps. Modes and readiness:
-[PX4], [ArduPilotDev].
+It is polled from the run loop and never blocks; its actions are a script of steps. Modes and readiness: [PX4],
+[ArduPilotDev].
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ironbird.world.runner import Feed
 
 SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
-STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
+STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and has not detected it
 GONE_S = 1.0  # after which an autopilot that was restarted is gone
-RATES_HZ = {  # asked for after the first heartbeat, in simulation time
+RATES_HZ = {  # requested after the first heartbeat, in simulation time
     dialect.SYS_STATUS: 2.0,
     dialect.GPS_RAW_INT: 2.0,
     dialect.GLOBAL_POSITION_INT: 5.0,
@@ -44,25 +44,27 @@ ENDS = (numbers.NAV_LAND, numbers.NAV_RETURN_TO_LAUNCH, numbers.NAV_VTOL_LAND)
 
 
 class Clock(Protocol):
-    """What the pilot needs of a rig."""
+    """The part of a rig that a pilot needs: its simulation time."""
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time in seconds."""
 
 
 class Pilot:
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
-    It waits for the autopilot, sets `params` (None: to what it has as soon as that is not 0, so that it is stored), has
-    it start again if `restart` is ordered, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
-    it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
-    any time.
+    It waits for the autopilot, sets `params` (None: store the present value as soon as it is not 0), restarts the
+    autopilot
+    if `restart` is set, uploads `fence`, `rally` and `plan`, arms and starts the mission; without a plan it takes
+    off to
+    `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
     PX4 is received on 14540 + instance and sent to on 14580 + instance (`peer_port`); ArduPilot on the port that its
-    --serial0 sends to; with a `wire` of its own it needs no port.
-    In virtual time others may listen to what it receives, at `mirror_port`.
-    A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
-    been in the air (or driven) and is down and disarmed again, so many times as there are `flights` (0: never).
+    --serial0 sends to; with a given `wire` it needs no port.
+    In virtual time other ground stations can receive the same messages at `mirror_port`.
+    A `passive` one sends nothing: it observes another ground station, and is finished when the vehicle has been in
+    the air
+    (or driven) and is landed and disarmed again, as many times as `flights` says (0: never).
     Not done: offboard control.
     """
 
@@ -120,17 +122,17 @@ class Pilot:
         self.close()
 
     def close(self) -> None:
-        """Let go of the ports. May be called twice."""
+        """Close the ports; further calls do nothing."""
         self.station.close()
         if self.relay is not None:
             self.relay.close()
 
     def order(self, what: str) -> None:
-        """Have `land`, `return`, `hold`, `takeoff`, `disarm` or a mode flown as soon as the script allows it."""
+        """Carry out `land`, `return`, `hold`, `takeoff`, `disarm` or a mode as soon as the script allows it."""
         self._orders.append(what)
 
     def poll(self, rig: Clock) -> None:
-        """Read what came, say what is due, go on with the script."""
+        """Process received messages, send what is due, advance the script."""
         station = self.station
         station.now_s = rig.time_s
         station.disturb(getattr(rig, "links", None))
@@ -147,7 +149,7 @@ class Pilot:
             next(self._script)
 
     def _tell_sight(self, feed: Feed | None) -> None:
-        """Hand over what sensors of the world have measured, as a companion computer would."""
+        """Send measurements of sensors of the world, as a companion computer would."""
         for sensor, sample in feed.take() if feed is not None else ():
             if isinstance(sensor, TOLD):
                 number = self._sights.setdefault(sensor.name, len(self._sights))
@@ -155,7 +157,7 @@ class Pilot:
                 self.station.send(message, fields)
 
     def _tell_traffic(self, rig: Clock) -> None:
-        """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
+        """Send ADS-B reports of other vehicles, as a receiver on the vehicle would."""
         reports: deque[TrafficReport] | None = getattr(rig, "traffic", None)
         while reports:
             report = reports.popleft()
@@ -198,7 +200,7 @@ class Pilot:
         station.note("finished", "landed and disarmed" if station.kind not in TOUCHES else "disarmed")
 
     def _start_again(self) -> Script:
-        """Parameters that count from the start on are in use after it."""
+        """Restart the autopilot, so that parameters that are read at the start take effect."""
         yield from self.hands.ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
         begin_s = self.station.now_s
         while self.station.now_s - begin_s < GONE_S:
@@ -207,7 +209,7 @@ class Pilot:
         yield from self.hands.wait("heartbeat after the restart", lambda: self.station.system > 0, wall_s=90, sim_s=90)
 
     def _accept_calibration(self) -> Script:
-        """Have ArduPilot accept the given offsets as those of its sensors, once it has found them."""
+        """Make ArduPilot accept the given offsets for its sensors, once it has detected them."""
         attitude = numbers.ESTIMATOR_ATTITUDE
         yield from self.hands.wait("attitude", lambda: bool(self.station.ekf_flags & attitude), wall_s=240, sim_s=150)
         yield from self.hands.ask_to_accept_calibration()
@@ -269,7 +271,7 @@ class Pilot:
         return unaware
 
     def _settle(self) -> Script:
-        """Have it detect the ground in another mode."""
+        """Change to a mode in which it detects the ground."""
         station = self.station
         yield from self.hands.set_mode(station.dialect.settling_mode(station.kind))
         begin_s = station.now_s
@@ -287,7 +289,7 @@ class Pilot:
         else:
             yield from self.hands.set_mode(self.station.modes.get(what, what))
 
-    def _take_reached(self, said: Any) -> None:
+    def _take_reached(self, message: Any) -> None:
         station = self.station
-        if said.seq >= len(station.dialect.mission_items(self.plan, station.home)) - 1:
+        if message.seq >= len(station.dialect.mission_items(self.plan, station.home)) - 1:
             self.station.mission_done = True

@@ -1,11 +1,11 @@
-"""Ground stations of others that command an autopilot in virtual time, recorded and played again.
+"""Relay for other ground stations that command an autopilot in virtual time, recorded and replayed.
 
-The autopilot's link for ground stations ends in a port of its run. What it says there goes out to UDP 14550 of this
-computer; what comes back is handed to it between two steps, when every thread of it waits, and is written down with
-the time of that moment. A flight with this record as its script gets the same bytes at the same times, and repeats to
-the last one; messages of others are ignored then.
+The autopilot's link for ground stations ends in a port of its run. Its messages are sent to UDP 14550 of this computer;
+answers are passed to it between two steps, when all its threads wait, and are recorded with the time of that moment. A
+flight with this record as its script gets the same bytes at the same times, and repeats to the last one; live messages
+are ignored then.
 
-Not recorded: what other programs send to the autopilot by links that virtual time does not have (TCP, serial lines).
+Not recorded: messages to the autopilot over links that virtual time does not have (TCP, serial lines).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ironbird.host.process import GROUND_STATION_PORT, AutopilotProcess
 HEADER = "# ironbird: what ground stations sent, 1: microseconds, bytes"
 MOST_PACKETS = 200  # taken at once
 MOST_BYTES = 2048  # of a datagram: MAVLink's longest is 280
-MOST_RECORDED = 64 << 20  # bytes of a record: a station that floods ends the flight, not the memory
+MOST_RECORDED = 64 << 20  # bytes of a record: a flooding station ends the flight instead of filling the memory
 
 
 def is_record(script: str) -> bool:
@@ -29,26 +29,26 @@ def is_record(script: str) -> bool:
 
 
 def read_record(script: str) -> deque[tuple[int, bytes]]:
-    """Microseconds and datagrams; `LinkError` names the line that is none."""
+    """Times in µs and datagrams of a record; `LinkError` names an invalid line."""
     if not is_record(script):
         raise LinkError(f"this is no record of a ground station: its first line is not '{HEADER}'")
-    found: deque[tuple[int, bytes]] = deque()
+    entries: deque[tuple[int, bytes]] = deque()
     for number, line in enumerate(script.splitlines()[1:], start=2):
         time_us, _, data = line.partition(" ")
         try:
             entry = int(time_us), bytes.fromhex(data)
         except ValueError:
             raise LinkError(f"record of a ground station, line {number}: '{line[:40]}' is no time with bytes") from None
-        if entry[0] < (found[-1][0] if found else 0) or not 0 < len(entry[1]) <= MOST_BYTES:
+        if entry[0] < (entries[-1][0] if entries else 0) or not 0 < len(entry[1]) <= MOST_BYTES:
             raise LinkError(
                 f"record of a ground station, line {number}: times go up and datagrams have 1 to {MOST_BYTES} bytes"
             )
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 class Relay:
-    """The autopilot's link for ground stations, in virtual time: `port` of the run; `script` is a record to play."""
+    """The autopilot's link for ground stations, in virtual time: `port` of the run; `script` is a record to replay."""
 
     def __init__(
         self, process: AutopilotProcess, port: int, *, peer_port: int | None = None, script: str = "",
@@ -68,7 +68,7 @@ class Relay:
         self._to = ("127.0.0.1", outside)
 
     def poll(self, time_us: int) -> None:
-        """Pass on what has come from both sides; between two steps of the run."""
+        """Forward packets in both directions; called between two steps of the run."""
         self._process.settle()
         for _ in range(MOST_PACKETS):
             try:
@@ -86,12 +86,12 @@ class Relay:
                     self._inside.sendto(data, self._peer)
 
     def _due(self, time_us: int) -> list[bytes]:
-        """What is to be handed in now: from the record, or from outside."""
-        found: list[bytes] = []
+        """Datagrams to pass to the autopilot now: from the record, or from outside."""
+        packets: list[bytes] = []
         if self._played is not None:
             while self._played and self._played[0][0] <= time_us:
-                found.append(self._played.popleft()[1])
-            return found
+                packets.append(self._played.popleft()[1])
+            return packets
         assert self._outside is not None
         for _ in range(MOST_PACKETS):
             try:
@@ -99,18 +99,18 @@ class Relay:
             except OSError:
                 break
             if data:
-                found.append(data)
+                packets.append(data)
                 self._size += len(data)
         if self._size > MOST_RECORDED:
             raise LinkError(f"a ground station has sent more than {MOST_RECORDED >> 20} MB: end it, or fly shorter")
-        return found
+        return packets
 
     def record(self) -> str:
-        """All that was handed in so far."""
+        """All datagrams passed to the autopilot so far, as a script."""
         return "\n".join(self._lines) + "\n"
 
     def close(self) -> None:
-        """Let go of the ports. May be called twice."""
+        """Close the ports; further calls do nothing."""
         self._inside.close()
         if self._outside is not None:
             self._outside.close()

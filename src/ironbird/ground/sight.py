@@ -1,7 +1,7 @@
-"""What sensors of a world say, as messages for autopilots: DISTANCE_SENSOR, OBSTACLE_DISTANCE, optical flow, ODOMETRY.
+"""Measurements of world sensors as messages for autopilots: DISTANCE_SENSOR, OBSTACLE_DISTANCE, optical flow, ODOMETRY.
 
-Optical flow is OPTICAL_FLOW_RAD for PX4 and OPTICAL_FLOW for others: PX4 reads the first alone, ArduPilot the second.
-Fields stand in the order of the wire, for `Packer.add(message, *fields)`. Source: [MAVLink2], dialect `common`.
+Optical flow is OPTICAL_FLOW_RAD for PX4 and OPTICAL_FLOW for others: PX4 reads only the first, ArduPilot the second.
+Fields are in the order of the wire, for `Packer.add(message, *fields)`. Source: [MAVLink2], dialect `common`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ Fields = tuple[Message, tuple[float, ...]]
 
 
 def message_of(sensor: Sensor, sample: Sample, number: int = 0, *, flow: Message = dialect.OPTICAL_FLOW) -> Fields:
-    """The message of a sample; `number` distinguishes equal sensors, `flow` is the one of optical flow to use.
+    """The message of a sample; `number` distinguishes equal sensors, `flow` is the message to use for optical flow.
 
-    Sensors without one (see `TOLD`) are refused.
+    Sensors without a message (see `TOLD`) are refused.
     """
     if isinstance(sensor, Rangefinder | RadarAltimeter):
         return distance_sensor(sensor, sample, number)
@@ -64,10 +64,10 @@ def message_of(sensor: Sensor, sample: Sample, number: int = 0, *, flow: Message
 
 
 def distance_sensor(sensor: Rangefinder | RadarAltimeter, sample: Sample, number: int = 0) -> Fields:
-    """One range; without an echo one step beyond the largest, and signal quality 1 (0 would be unknown)."""
-    found = float(sample.data["range_m"][0])
-    lost = math.isnan(found)
-    current = _cm(sensor.max_m) + 1 if lost else _cm(found)
+    """DISTANCE_SENSOR of a range; without an echo one step beyond the largest and signal quality 1 (0 is unknown)."""
+    range_m = float(sample.data["range_m"][0])
+    lost = math.isnan(range_m)
+    current = _cm(sensor.max_m) + 1 if lost else _cm(range_m)
     rotation, turn = _orientation(sensor.euler_deg)
     beam = math.radians(sensor.beam_deg)
     return dialect.DISTANCE_SENSOR, (
@@ -77,7 +77,7 @@ def distance_sensor(sensor: Rangefinder | RadarAltimeter, sample: Sample, number
 
 
 def obstacle_distance(sensor: Ring, sample: Sample) -> Fields:
-    """Ranges around the vehicle, clockwise from ahead; of more than 72 beams each sector has the nearest."""
+    """OBSTACLE_DISTANCE around the vehicle, clockwise from ahead; above 72 beams each sector has the nearest."""
     ranges = sample.data["range_m"]
     most = _cm(sensor.max_m)
     centimetres = np.where(np.isnan(ranges), most + 1, np.round(100 * np.nan_to_num(ranges)))
@@ -94,11 +94,13 @@ def obstacle_distance(sensor: Ring, sample: Sample) -> Fields:
 
 
 def optical_flow(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields:
-    """Rates of the picture about the body's axes, for a sensor that looks down with its upper edge ahead.
+    """OPTICAL_FLOW: rates of the picture about the body's axes, for a sensor that looks down, upper edge ahead.
 
-    Flow about x is positive if the ground goes right in the picture (the vehicle goes left, or rolls to the right),
-    flow about y if it goes down (the vehicle goes ahead, or pitches up), as MAVLink has it. Not freed from the body's
-    own rates; metres per second are left at 0, for the autopilot has its own gyroscope and height.
+    Flow about x is positive if the ground moves right in the picture (the vehicle moves left, or rolls to the
+    right), flow
+    about y if it moves down (the vehicle moves ahead, or pitches up), as MAVLink defines it. Not compensated for
+    the body's
+    own rates; metres per second are left at 0, as the autopilot has its own gyroscope and height.
     """
     right, down = (float(part) for part in sample.data["flow_rad"])
     interval = float(sample.data["interval_s"][0])
@@ -112,7 +114,7 @@ def optical_flow(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields
 
 
 def optical_flow_rad(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields:
-    """The same as angles over the time between two pictures; gyroscopes of the sensor's own are not there (NaN)."""
+    """OPTICAL_FLOW_RAD: angles over the time between two pictures; the sensor has no gyroscope (NaN)."""
     right, down = (float(part) for part in sample.data["flow_rad"])
     interval_us = round(1e6 * float(sample.data["interval_s"][0]))
     distance, nan = float(sample.data["range_m"][0]), math.nan
@@ -124,7 +126,7 @@ def optical_flow_rad(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fi
 
 
 def odometry(sensor: Odometry, sample: Sample) -> Fields:
-    """Place and attitude in axes that were forward, right, down at the start; velocity in body axes."""
+    """ODOMETRY: position and attitude in axes that were forward, right, down at the start; velocity in body axes."""
     data = sample.data
     place, speed = float(data["deviation_m"][0]) ** 2, float(data["deviation_mps"][0]) ** 2
     turn = max(math.radians(sensor.noise_deg), LEAST_RAD) ** 2
@@ -141,7 +143,7 @@ def odometry(sensor: Odometry, sample: Sample) -> Fields:
 
 
 def _orientation(euler_deg: Sequence[float]) -> tuple[int, tuple[float, float, float, float]]:
-    """The number of a mount, or a quaternion for one that has none."""
+    """The MAV_SENSOR_ORIENTATION of a mount, or a quaternion for one that has no number."""
     roll, pitch, yaw = (round(angle % 360, 6) for angle in euler_deg)
     none = (0.0, 0.0, 0.0, 0.0)
     if roll == 0 and pitch == 0 and yaw % 45 == 0:

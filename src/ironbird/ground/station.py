@@ -1,4 +1,4 @@
-"""The ears of a ground station: the messages that come in on its wire, and what they say of the autopilot."""
+"""The receiver of a ground station: messages on its wire, and the state of the autopilot that they report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ironbird.vehicles.kinds import VehicleClass
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between heartbeats
 MOST_SENDERS = 32
-SILENT_S = 2.0  # of wall time, after which another sender may be the autopilot
+SILENT_S = 2.0  # s of wall time after which another sender may be the autopilot
 MOST_KEPT = 10_000  # parameters and requests that wait to be looked at
 LONGEST_TEXT = 2000
 MOST_OTHERS = 8
@@ -28,12 +28,14 @@ MOST_NOTES = 10_000
 
 
 class Station:
-    """What a ground station knows of one autopilot, from its messages, and its voice; `passive` ones say nothing.
+    """State of one autopilot, from its messages, and functions to send to it; `passive` ones send nothing.
 
-    The autopilot is the first that says a heartbeat; while it speaks, no other sender is taken for it. Others may send
-    to the wire too: they are never answered. Without a given `autopilot` the first heartbeat of a known one, with a
-    `system` that of this MAVLink id, says which it is and what kind of vehicle. Whoever has a station sets its time
-    (`now_s`) and has it `receive` and `beat`. `simulated`: that time alone decides, never the wall's.
+    The autopilot is the first sender of a heartbeat; while it sends, no other sender is taken for it. Messages of other
+    senders on the wire are never answered. Without a given `autopilot` the first heartbeat of a known one (with a
+    `system`,
+    of this MAVLink id) defines the autopilot and the kind of vehicle. The owner of a station sets its time
+    (`now_s`) and
+    calls `receive` and `beat`. `simulated`: only that time counts, never wall time.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class Station:
 
     @property
     def modes(self) -> dict[str, str]:
-        """The autopilot's names of modes by Ironbird's words."""
+        """The autopilot's mode names by Ironbird's words."""
         return self.dialect.modes(self.kind)
 
     @property
@@ -119,18 +121,18 @@ class Station:
         return bool(self.health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
 
     def close(self) -> None:
-        """Let go of the wire. May be called twice."""
+        """Close the wire; further calls do nothing."""
         self.wire.close()
 
     def disturb(self, links: FlownLinks | None) -> None:
-        """Have the rig's faults of links act on the wire, if the telemetry has none of them yet."""
+        """Let the rig's link faults act on the wire, if telemetry is not disturbed yet."""
         if links is not None and links.take("telemetry"):
             self.wire = Disturbed(self.wire, links.way("ground"), links.way("vehicle"))
 
     # ------------------------------------------------------------------------------------------ over the wire
 
     def listen(self, message: Message, taker: Callable[[Any], None]) -> None:
-        """Have a message of the autopilot read by its names and handed over, after those who asked earlier."""
+        """Call `taker` with the named fields of each such message, after those registered earlier."""
         self._takers.setdefault(message.id, (message, []))[1].append(taker)
 
     def say(self, message: Message, **fields: Any) -> None:
@@ -146,16 +148,16 @@ class Station:
 
     @property
     def target(self) -> dict[str, Any]:
-        """Fields of messages that say whom they are for."""
+        """The fields target_system and target_component of the vehicle."""
         return {"target_system": self.system, "target_component": self.component}
 
     def command(self, command: int, *params: float) -> None:
-        """Send a command once; whether it is accepted comes later (`acks`)."""
-        named = {f"param{place}": value for place, value in enumerate(params, start=1)}
-        self.say(dialect.COMMAND_LONG, command=command, **self.target, **named)
+        """Send a command (COMMAND_LONG) once; the result arrives later in `acks`."""
+        fields = {f"param{place}": value for place, value in enumerate(params, start=1)}
+        self.say(dialect.COMMAND_LONG, command=command, **self.target, **fields)
 
     def ask_for(self, rates_hz: Mapping[Message, float]) -> None:
-        """Request messages, each so many times a second."""
+        """Request messages, each at a rate in Hz."""
         for message, rate in rates_hz.items():
             self.command(numbers.SET_MESSAGE_INTERVAL, message.id, 1e6 / rate)
 
@@ -172,7 +174,7 @@ class Station:
             )
 
     def receive(self) -> None:
-        """Take what came."""
+        """Read the wire and process all messages of the autopilot."""
         for source, data in self.wire.read():
             if source not in self._parsers:
                 if len(self._parsers) >= MOST_SENDERS:
@@ -199,34 +201,34 @@ class Station:
     # ------------------------------------------------------------------------------------------ what came
 
     def _hand_over(self, message: Message, takers: Sequence[Callable[[Any], None]], payload: bytes) -> None:
-        said = message.read(payload)
+        content = message.read(payload)
         self.heard.add(message.id)
         self.last_message, self.last_message_wall = message.name, self.wall_s()
         for take in takers:
-            take(said)
+            take(content)
 
-    def _is_the_vehicle(self, said: Any, system: int, component: int) -> bool:
-        """Whether a heartbeat is the vehicle's; the first says what it is."""
-        if said.autopilot == numbers.MAV_AUTOPILOT_INVALID or component != numbers.MAV_COMP_ID_AUTOPILOT1:
+    def _is_the_vehicle(self, message: Any, system: int, component: int) -> bool:
+        """Whether a heartbeat is the vehicle's; the first one defines autopilot and kind of vehicle."""
+        if message.autopilot == numbers.MAV_AUTOPILOT_INVALID or component != numbers.MAV_COMP_ID_AUTOPILOT1:
             return False  # a ground station, gimbal, ...
-        known = self._known.get(said.autopilot)
+        known = self._known.get(message.autopilot)
         strange = self._wanted not in (0, system) or (bool(self._known) and known is None)
         if strange or self.system not in (0, system):
             if len(self.others) < MOST_OTHERS:
-                name = known.name if known else f"autopilot {said.autopilot}, which is not known here"
+                name = known.name if known else f"autopilot {message.autopilot}, which is not known here"
                 self.others.add(f"system {system} ({name})")
             if strange or self.wall_s() - self.heard_wall < SILENT_S:
                 return False  # another vehicle on the same wire
         if known is not None and not self.system:
-            self.dialect, self.kind = known, KINDS.get(said.type, "copter")
+            self.dialect, self.kind = known, KINDS.get(message.type, "copter")
         return True
 
-    def _take_heartbeat(self, said: Any) -> None:
-        self.vehicle_type = said.type
+    def _take_heartbeat(self, message: Any) -> None:
+        self.vehicle_type = message.type
         self.heard_s, self.heard_wall = self.now_s, self.wall_s()
-        armed = bool(said.base_mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
-        mode = self.dialect.mode_name(self.kind, said.base_mode, said.custom_mode)
-        self.last_heartbeat = f"{mode}, {'armed' if armed else 'disarmed'}, status {said.system_status}"
+        armed = bool(message.base_mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
+        mode = self.dialect.mode_name(self.kind, message.base_mode, message.custom_mode)
+        self.last_heartbeat = f"{mode}, {'armed' if armed else 'disarmed'}, status {message.system_status}"
         if armed != self.armed:
             self.armed = armed
             self.was_armed = self.was_armed or armed
@@ -234,81 +236,81 @@ class Station:
         if mode != self.mode:
             self.mode = mode
             self.note("mode", mode)
-        critical = said.system_status in (numbers.MAV_STATE_CRITICAL, numbers.MAV_STATE_EMERGENCY)
+        critical = message.system_status in (numbers.MAV_STATE_CRITICAL, numbers.MAV_STATE_EMERGENCY)
         if critical != self.failsafe:
             self.failsafe = critical
             self.note("failsafe", "failsafe" if critical else "failsafe over")
 
-    def _take_status(self, said: Any) -> None:
-        self.health = said.onboard_control_sensors_health
+    def _take_status(self, message: Any) -> None:
+        self.health = message.onboard_control_sensors_health
 
-    def _take_fix(self, said: Any) -> None:
-        self.gps_fix = said.fix_type
+    def _take_fix(self, message: Any) -> None:
+        self.gps_fix = message.fix_type
 
-    def _take_position(self, said: Any) -> None:
-        self.height_m, self.sink_mps = said.relative_alt * 1e-3, said.vz * 1e-2
+    def _take_position(self, message: Any) -> None:
+        self.height_m, self.sink_mps = message.relative_alt * 1e-3, message.vz * 1e-2
 
-    def _take_home(self, said: Any) -> None:
-        self.home = (said.latitude * 1e-7, said.longitude * 1e-7, said.altitude * 1e-3)
+    def _take_home(self, message: Any) -> None:
+        self.home = (message.latitude * 1e-7, message.longitude * 1e-7, message.altitude * 1e-3)
 
-    def _take_estimator(self, said: Any) -> None:
-        changes = self.dialect.estimator_changes(self.ekf_flags, said.flags)
-        self.ekf_flags = said.flags
+    def _take_estimator(self, message: Any) -> None:
+        changes = self.dialect.estimator_changes(self.ekf_flags, message.flags)
+        self.ekf_flags = message.flags
         if changes:
             self.note("estimator", changes)
 
-    def _take_landed(self, said: Any) -> None:
-        landed = LANDED.get(said.landed_state, "undefined")
+    def _take_landed(self, message: Any) -> None:
+        landed = LANDED.get(message.landed_state, "undefined")
         if landed != self.landed:
             self.landed = landed
             self.note("landed", landed)
 
-    def _take_answer(self, said: Any) -> None:
-        self.acks[said.command] = said.result
+    def _take_answer(self, message: Any) -> None:
+        self.acks[message.command] = message.result
 
-    def _take_param(self, said: Any) -> None:
+    def _take_param(self, message: Any) -> None:
         if len(self.values) >= MOST_KEPT:
             self.values.clear()
-        self.values[_text(said.param_id)] = (said.param_value, said.param_type)
+        self.values[_text(message.param_id)] = (message.param_value, message.param_type)
 
-    def _take_request(self, said: Any) -> None:
+    def _take_request(self, message: Any) -> None:
         if len(self.requests) < MOST_KEPT:
-            self.requests.append(said.seq)
+            self.requests.append(message.seq)
 
-    def _take_mission_ack(self, said: Any) -> None:
-        self.mission_ack = said.type
+    def _take_mission_ack(self, message: Any) -> None:
+        self.mission_ack = message.type
 
-    def _take_current(self, said: Any) -> None:
-        if said.seq != self.current:
-            self.current = said.seq
+    def _take_current(self, message: Any) -> None:
+        if message.seq != self.current:
+            self.current = message.seq
             if self.flying:
-                self.note("item", f"item {said.seq}")
-        if self.flying and said.mission_state == numbers.MISSION_STATE_COMPLETE:
+                self.note("item", f"item {message.seq}")
+        if self.flying and message.mission_state == numbers.MISSION_STATE_COMPLETE:
             self.mission_done = True
 
-    def _take_reached(self, said: Any) -> None:
-        if said.seq != self.reached:
-            self.reached = said.seq
-            self.note("item", f"item {said.seq} reached")
+    def _take_reached(self, message: Any) -> None:
+        if message.seq != self.reached:
+            self.reached = message.seq
+            self.note("item", f"item {message.seq} reached")
 
-    def _take_text(self, said: Any) -> None:
-        text = _text(said.text).rstrip("\t ")
-        if said.id:  # long texts come in pieces
-            text = self._texts.pop(said.id, "") + text
-            if said.text[-1] and len(text) < LONGEST_TEXT:  # it fills the message: more comes
-                self._texts[said.id] = text
+    def _take_text(self, message: Any) -> None:
+        text = _text(message.text).rstrip("\t ")
+        if message.id:  # long texts come in pieces
+            text = self._texts.pop(message.id, "") + text
+            if message.text[-1] and len(text) < LONGEST_TEXT:  # the text fills the message: another piece follows
+                self._texts[message.id] = text
                 return
         self.last_text = text
         ready = self.dialect.rotor_text
         self.rotor_at_speed = self.rotor_at_speed or (ready is not None and text.startswith(ready))
-        self.note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {said.severity})")
+        self.note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {message.severity})")
 
     def wall_s(self) -> float:
-        """Wall time, for patience; in virtual time only simulation time may decide anything."""
+        """Wall time in s for deadlines; in virtual time simulation time, so that flights repeat."""
         return self.now_s if self._simulated or self.wire.virtual else time.monotonic()
 
     def note(self, kind: str, text: str) -> None:
-        """Keep what happened; the first of very many are kept."""
+        """Record an event; beyond a limit further ones are dropped."""
         if len(self.autopilot_events) < MOST_NOTES:
             self.autopilot_events.append(AutopilotEvent(self.now_s, kind, text))
 

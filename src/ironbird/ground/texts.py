@@ -1,4 +1,4 @@
-"""What all autopilots say in numbers, in words: results, landed states, classes of vehicles."""
+"""Texts for MAVLink numbers: results, landed states, classes of vehicles."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """ADS-B reports of other vehicles as messages for autopilots: ADSB_VEHICLE.
 
-Fields stand in the order of the wire, for `Packer.add(message, *fields)`. Source: [MAVLink2], dialect `common`. Not
+Fields are in the order of the wire, for `Packer.add(message, *fields)`. Source: [MAVLink2], dialect `common`. Not
 reported: a squawk, a type of emitter other than an unmanned aircraft, and barometric heights (heights are geometric, as
-the sender's receiver has them).
+from the sender's receiver).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wires of a ground station: a port of its own on which many may speak, or a cable with one at its other end."""
+"""Wires of a ground station: a UDP port with many senders, or a cable with one partner."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ from ironbird.transport.peers import Doorkeeper
 
 MOST_PACKETS = 2000  # taken at once: a sender faster than the reader must not hold up the flight
 MOST_BYTES = 1 << 20
-MOST_UNSENT = 1 << 16  # bytes that a cable has no room for; what is older is of no use
+MOST_UNSENT = 1 << 16  # bytes that wait for room on a cable; older ones are of no use
 Source = tuple[str, int] | str
 
 
 class Wire(ABC):
-    """Bytes to and from autopilots. `OSError` from `read` and `send` means that it is cut; none of them waits."""
+    """Transport of bytes to and from autopilots. `OSError` from `read` and `send` means that it is cut; none blocks."""
 
     name: str  # for errors: "UDP port 14550"
-    virtual: bool = False  # whether the other side knows no clock but that of the simulation
+    virtual: bool = False  # whether the other side's only clock is the simulation's
 
     @abstractmethod
     def read(self) -> Iterator[tuple[Source, bytes]]:
-        """What has come, with its sender."""
+        """Yield received bytes with their sender."""
 
     @abstractmethod
     def send(self, packet: memoryview) -> None:
-        """To whoever is answered."""
+        """Send a packet to the sender that is answered."""
 
     @abstractmethod
     def answer(self, source: Source) -> None:
-        """From now on to this one."""
+        """Send to this sender from now on."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it. May be called twice."""
+        """Close the wire; further calls do nothing."""
 
     @property
     @abstractmethod
     def handle(self) -> int:
-        """What `select` waits on."""
+        """File descriptor for `select`; -1 if there is none."""
 
     @property
     @abstractmethod
     def answered(self) -> bool:
-        """Whether there is a receiver."""
+        """Whether there is a receiver for `send`."""
 
 
 class Port(Wire):
-    """A UDP port: anyone may send to it, and one of them is answered; `peer` is sent to before the first packet came.
+    """A UDP port: anyone may send to it, and one sender is answered; `peer` gets packets before the first one arrived.
 
-    Of an autopilot that Ironbird started (`process`), only it is read. In virtual time the port is one of its run; what
-    is received there then goes to UDP `mirror_port` of this computer too, for other ground stations. They
-    are never received, so a flight is the same with and without them.
+    Of an autopilot that Ironbird started (`process`), only this process is read. In virtual time the port is one of
+    its run;
+    received packets then also go to UDP `mirror_port` of this computer, for other ground stations. They are never
+    received,
+    so a flight is the same with and without them.
     """
 
     def __init__(
@@ -100,15 +102,15 @@ class Port(Wire):
         if self.process is not None:
             self.process.settle()
             self.door.pid = self.process.pid
-        taken = 0
+        size = 0
         for _ in range(MOST_PACKETS):
-            if taken > MOST_BYTES:
+            if size > MOST_BYTES:
                 return
             try:
                 data, source = self.socket.recvfrom(65536)
-            except OSError:  # nothing there, or the other side's port is closed; the deadlines decide
+            except OSError:  # no packet, or the other side's port is closed; deadlines report a loss
                 return
-            taken += len(data)
+            size += len(data)
             if self._mirror is not None:
                 with contextlib.suppress(OSError):  # no listener, or not fast enough
                     self._mirror.send(data)
@@ -117,7 +119,7 @@ class Port(Wire):
 
     def send(self, packet: memoryview) -> None:
         if self.peer is not None:
-            with contextlib.suppress(OSError):  # not there yet, or no longer: the deadlines decide
+            with contextlib.suppress(OSError):  # not there yet, or no longer: deadlines report it
                 self.socket.sendto(packet, self.peer)
 
     def answer(self, source: Source) -> None:
@@ -138,7 +140,7 @@ class Port(Wire):
 
 
 class Around(Wire):
-    """A wire by way of another: what it does not change is done by that one."""
+    """A wire that wraps another one; methods it does not change are those of the wrapped wire."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
@@ -206,7 +208,7 @@ class Watched(Around):
 
 
 class OnCable(Wire):
-    """A cable that is open: whoever is at its other end is spoken to."""
+    """An open cable as a wire; there is one partner at its other end."""
 
     def __init__(self, cable: Cable) -> None:
         self.cable = cable
@@ -220,12 +222,12 @@ class OnCable(Wire):
 
     def send(self, packet: memoryview) -> None:
         if len(self._unsent) + len(packet) > MOST_UNSENT:
-            return  # whole messages are left out: the rest of one must follow its beginning
+            return  # only whole messages are dropped: the rest of one must follow its beginning
         data = self._unsent + bytes(packet)
         self._unsent = data[self.cable.write(memoryview(data)) :]
 
     def answer(self, source: Source) -> None:
-        """There is only one."""
+        """Do nothing: a cable has only one partner."""
 
     def close(self) -> None:
         self.cable.close()

@@ -1,4 +1,4 @@
-"""Environments of gymnasium: one vehicle, or many side by side in one call of native code."""
+"""Environments of gymnasium: one vehicle, or many in one call of native code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ironbird.gym.task import Task
 
 
 def episode_info(rollout: Rollout, vehicle: int) -> dict[str, Any]:
-    """What defines an episode: the kernel's seed, and the fault that was drawn."""
+    """What defines an episode: the kernel's seed, and the fault that was drawn, if any."""
     drawn = rollout.drawn[vehicle]
     assert drawn is not None
     return {"seed": drawn.seed, "fault": drawn.fault.text() if drawn.fault else ""}
 
 
 def end_info(rollout: Rollout, vehicle: int, outcome: Outcome) -> dict[str, Any]:
-    """How an episode ended: why, whether it succeeded, and the robustness of each requirement."""
+    """How an episode ended: the reason, whether it succeeded, and the robustness of each requirement."""
     return {
         "reason": outcome.reasons.get(vehicle, "time is over"),
         "success": bool(outcome.success[vehicle]),
@@ -48,7 +48,7 @@ class VehicleEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; with a seed, all that follow are those of that seed."""
+        """Begin an episode; a seed fixes this episode and all that follow."""
         super().reset(seed=seed)
         if seed is not None or not self._begun:
             self.rollout.seed([seed])
@@ -57,7 +57,7 @@ class VehicleEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return observation, episode_info(self.rollout, 0)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One decision: the action holds until the next one."""
+        """Apply an action and hold it until the next decision; returns gymnasium's five values."""
         if not self._begun or self._over:
             raise RunError("the episode is over, or none has begun: call reset first")
         outcome = self.rollout.step(np.asarray(action)[None])
@@ -67,16 +67,17 @@ class VehicleEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return outcome.observation[0], float(outcome.reward[0]), terminated, truncated, info
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Free the worker threads; no window or file is open."""
         self.rollout.close()
 
 
 class VehicleVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Many vehicles with a task, in lanes of one kernel. Vehicle i is the single environment of seed + i, bit for bit.
+    """Many vehicles with a task, in lanes of one kernel.
 
-    `autoreset_mode` is gymnasium's: NEXT_STEP (a finished vehicle begins again at the next step, whose action is passed
-    over), SAME_STEP (at once; its last observation is in `final_obs`) or DISABLED (reset with options
-    `reset_mask`).
+    Vehicle i equals the single environment of seed + i, bit for bit.
+    `autoreset_mode` is gymnasium's: NEXT_STEP (a finished vehicle begins again at the next step, whose action is
+    ignored),
+    SAME_STEP (at once; its last observation is in `final_obs`) or DISABLED (reset with options `reset_mask`).
     """
 
     def __init__(
@@ -120,8 +121,8 @@ class VehicleVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seeds = [None] * self.num_envs if seed is None else list(seed)
             if len(seeds) != self.num_envs:
                 raise RunError(f"{len(seeds)} seeds for {self.num_envs} vehicles")
-        given = [int(v) for v in vehicles if seeds[v] is not None or not self._begun]
-        self.rollout.seed([seeds[v] for v in given], given)
+        seeded = [int(v) for v in vehicles if seeds[v] is not None or not self._begun]
+        self.rollout.seed([seeds[v] for v in seeded], seeded)
         self._begun = True
         self._over[vehicles] = False
         observations = self.rollout.begin(vehicles)
@@ -131,7 +132,7 @@ class VehicleVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return observations, infos
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """One decision of every vehicle."""
+        """Apply one action to every vehicle; returns gymnasium's five values, one row per vehicle."""
         if not self._begun:
             raise RunError("no episode has begun: call reset first")
         if self.autoreset_mode == AutoresetMode.DISABLED and self._over.any():
@@ -162,5 +163,5 @@ class VehicleVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return observations, outcome.reward, outcome.terminated, outcome.truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads."""
+        """End the worker threads; gymnasium calls this on `close`."""
         self.rollout.close()

@@ -1,4 +1,4 @@
-"""Levels: at which place of the control loop an agent acts, and which part of the loop flies with it.
+"""Levels: the point of the control loop at which an agent acts, and the part of the loop that is simulated below it.
 
 `actuators` commands each rotor of the bare vehicle; `rates`, `attitude` and `velocity` are set-points of the vehicle's
 own controller on the true state; `full_loop` is `velocity` with sensors, voting, estimator and failsafes in the loop.
@@ -24,15 +24,15 @@ TURN_RADPS, LEAN_RAD, MOVE_MPS = 4.0, 0.6, 5.0  # bounds of set-points
 
 @dataclass(frozen=True)
 class Level:
-    """Which inputs of the model are the action, with their bounds; what the others and some states are."""
+    """A level: which inputs of the model form the action, with their bounds, and values of other inputs and states."""
 
     name: str
     control: str  # kind of control of the model
-    bare: bool = False  # the control system is cut out
+    bare: bool = False  # the vehicle is flown without its control system
     action: tuple[tuple[str, float, float], ...] = ()  # input, low, high; of a bare vehicle: every actuator
     inputs: dict[str, float] = field(default_factory=dict)
     states: dict[str, float] = field(default_factory=dict)  # at the beginning
-    on_ground: bool = False  # an episode begins with a take-off of its own
+    on_ground: bool = False  # an episode begins with a take-off by the autopilot
 
 
 def _offboard(kind: int) -> dict[str, float]:
@@ -60,7 +60,7 @@ LEVELS = {
 
 
 def level_of(name: str) -> Level:
-    """A level by name."""
+    """The level with this name; raises UnknownNameError."""
     if name not in LEVELS:
         raise UnknownNameError("level", name, LEVELS)
     return LEVELS[name]
@@ -68,7 +68,7 @@ def level_of(name: str) -> Level:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A vehicle at a level, compiled, with what hovering takes."""
+    """A vehicle compiled for a level, with its rotor speeds and thrust in hover."""
 
     vehicle: Vehicle
     model: CompiledModel
@@ -78,7 +78,7 @@ class Fitted:
 
 
 def fit(vehicle: str, level: Level, integration: str = "") -> Fitted:
-    """A multicopter at a level, kept for the life of the process or until its file changes."""
+    """A multicopter compiled for a level; cached in the process until the vehicle's file changes."""
     return _fit(vehicle, level.control, level.bare, integration, file_stamp(vehicle_path(vehicle)))
 
 

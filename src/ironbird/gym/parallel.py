@@ -16,13 +16,13 @@ from ironbird.gym.registry import make_task
 from ironbird.gym.rollout import Rollout
 from ironbird.gym.task import Task
 
-FAR_M = 50.0  # bound of what is seen of the others
+FAR_M = 50.0  # bound of the observed positions of other vehicles
 
 
 class ManyVehiclesEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
-    """Vehicles that share the air, each with its own task beside the others' (`apart_m` along a row).
+    """Vehicles in the same airspace, each with its own task; their origins are `apart_m` apart in a row.
 
-    Each sees its own observation and where the others are, in N, in the order of their numbers. Two that come closer
+    Each observes its own state and the positions of the others in N, in the order of their numbers. Two vehicles closer
     than `separation_m` have collided: both episodes end. Not modelled: downwash, and forces of a collision.
     """
 
@@ -54,17 +54,17 @@ class ManyVehiclesEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
         self.action_spaces: dict[str, Space[Any]] = dict(self._actions)
 
     def observation_space(self, agent: str) -> Space[Any]:
-        """What a vehicle sees; always the same object."""
+        """Observation space of a vehicle; always the same object, as PettingZoo requires."""
         return self._spaces[agent]
 
     def action_space(self, agent: str) -> Space[Any]:
-        """What a vehicle can do; always the same object."""
+        """Action space of a vehicle; always the same object, as PettingZoo requires."""
         return self._actions[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
-        """Begin with all vehicles; vehicle i has the random numbers of seed + i."""
+        """Begin an episode with all vehicles; vehicle i draws its random numbers from seed + i."""
         count = self.rollout.count
         if seed is not None or not self.agents:
             self.rollout.seed([None if seed is None else seed + i for i in range(count)])
@@ -76,7 +76,7 @@ class ManyVehiclesEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
     def step(
         self, actions: dict[str, np.ndarray]
     ) -> tuple[dict[str, np.ndarray], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """One decision of every vehicle that still flies."""
+        """Apply one action to every vehicle that still flies; returns PettingZoo's five dictionaries."""
         if not self.agents:
             raise RunError("no vehicle flies: call reset first")
         numbers = {agent: self.possible_agents.index(agent) for agent in self.agents}
@@ -117,10 +117,10 @@ class ManyVehiclesEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
         return hit
 
     def render(self) -> None:
-        """There is no picture."""
+        """Do nothing: the environment has no picture."""
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Free the worker threads; no window or file is open."""
         self.rollout.close()
 
 

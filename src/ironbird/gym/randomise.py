@@ -1,4 +1,4 @@
-"""What differs from episode to episode beside the start: weather, parameters, faults."""
+"""Values that are drawn for each episode besides its start: weather, parameters, faults."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Randomisation:
-    """Ranges from which each episode draws evenly; a range of two equal values is that value.
+    """Ranges from which each episode draws uniformly; a range of two equal values is a constant.
 
-    `scale` multiplies parameters by path (`body.mass`: 0.9 to 1.1); a vector is scaled as a whole. Of `faults`, orders
-    as on the command line, one is drawn with `fault_share`; it begins within `fault_start_s`, and a fault with a
-    severity gets one up to its own.
+    `scale` multiplies parameters by path (`body.mass`: 0.9 to 1.1); a vector is scaled as a whole. `faults` are
+    orders as
+    on the command line; with probability `fault_share` one of them is injected. It begins within `fault_start_s`, and a
+    fault with a severity gets a random one up to the given severity.
     """
 
     wind_mps: Range = (0.0, 0.0)
@@ -49,19 +50,19 @@ class Randomisation:
             raise OrderError(f"fault_share = {self.fault_share:g} is outside 0 .. 1")
 
     def orders(self) -> list[Injection]:
-        """The faults as orders."""
-        found = [parse_fault(text) for text in self.faults]
-        for injection in found:
+        """The faults as parsed orders; a fault with a condition instead of a time is refused."""
+        injections = [parse_fault(text) for text in self.faults]
+        for injection in injections:
             if injection.when:
                 raise FaultError(f"{injection.text()}: a fault of an episode has a time, no condition")
-        return found
+        return injections
 
     def varied(self) -> list[str]:
         """Paths of the parameters that differ between episodes."""
         return list(dict.fromkeys([*Weather(1.0, 0.0, 1.0).params(), *self.scale]))
 
     def draw(self, rng: np.random.Generator, model: CompiledModel) -> dict[str, np.ndarray]:
-        """Values of the varied parameters for one episode."""
+        """Values of the varied parameters for one episode, by path."""
         wind, direction, turbulence = (
             float(rng.uniform(*pair)) for pair in (self.wind_mps, self.wind_from_deg, self.turbulence_mps)
         )
@@ -71,7 +72,7 @@ class Randomisation:
         return values
 
     def draw_fault(self, rng: np.random.Generator, orders: Sequence[Injection]) -> Injection | None:
-        """The fault of one episode, if it has one."""
+        """The fault of one episode; None if it has none."""
         if not orders or rng.random() >= self.fault_share:
             return None
         chosen = orders[int(rng.integers(len(orders)))]

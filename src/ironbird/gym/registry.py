@@ -1,4 +1,4 @@
-"""The registered environments: a name, a task, what is random."""
+"""The registered environments: name, task, and randomisation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IDS: dict[str, tuple[Callable[..., Task], Randomisation]] = {
 
 
 def make_task(name: str, options: Mapping[str, Any]) -> tuple[Task, Randomisation]:
-    """The task of a registered name with other values, and what is random; options of both are known by name."""
+    """Task and randomisation of a registered name; `options` replace fields of either by name."""
     kind, random = IDS[name]
     known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     of_random = {entry.name for entry in fields(Randomisation)}
@@ -41,7 +41,7 @@ def make_task(name: str, options: Mapping[str, Any]) -> tuple[Task, Randomisatio
 
 
 def make_env(id: str, render_mode: str | None = None, **options: Any) -> VehicleEnv:
-    """One vehicle of a registered name; `gymnasium.make` calls it."""
+    """Environment with one vehicle for a registered name; called by `gymnasium.make`."""
     return VehicleEnv(*make_task(id, options), render_mode=render_mode)
 
 
@@ -53,7 +53,7 @@ def make_vector_env(
     render_mode: str | None = None,
     **options: Any,
 ) -> VehicleVectorEnv:
-    """Many vehicles of a registered name; `gymnasium.make_vec` calls it."""
+    """Environment with many vehicles for a registered name; called by `gymnasium.make_vec`."""
     return VehicleVectorEnv(
         *make_task(id, options),
         num_envs=num_envs,
@@ -64,7 +64,7 @@ def make_vector_env(
 
 
 def register() -> None:
-    """Make the names known to gymnasium."""
+    """Register the environments with gymnasium."""
     for name in IDS:
         if name not in gymnasium.registry:
             gymnasium.register(

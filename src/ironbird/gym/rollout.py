@@ -1,4 +1,4 @@
-"""Vehicles with a task, side by side: what all environments stand on."""
+"""Simulation of several vehicles with a task; the base of all environments of this package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = ("body.p_0", "body.v_0", "body.q_0", "body.w_0")
 
 @dataclass
 class Drawn:
-    """All that defines an episode beside its actions: `ironbird.runtime.state.start` repeats it bit for bit."""
+    """Everything that defines an episode except its actions; `ironbird.runtime.state.start` repeats it bit for bit."""
 
     seed: int
     params: dict[str, np.ndarray]
@@ -35,7 +35,7 @@ class Drawn:
 
 @dataclass
 class Outcome:
-    """What a decision led to, for all vehicles."""
+    """Result of one decision for all vehicles."""
 
     observation: np.ndarray
     reward: np.ndarray
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class Rollout:
-    """Vehicles by number; each has its own random numbers, so that it does not matter who flies beside it."""
+    """Vehicles by number; each has its own random numbers, so its episode does not depend on the other vehicles."""
 
     def __init__(
         self, task: Task, randomisation: Randomisation | None = None, *, count: int = 1, threads: int = 1
@@ -67,8 +67,8 @@ class Rollout:
         varied = [] if self.level.on_ground else [*START, *motors]
         varied = list(dict.fromkeys([*varied, *self.randomisation.varied()]))
         paths = [path for path, _ in task.observed]
-        wanted = list(dict.fromkeys([*paths, *self.judge.paths, *self._needed()]))
-        self.episodes = Episodes(model, count, paths=wanted, every=every, varied=varied, events=events, threads=threads)
+        logged = list(dict.fromkeys([*paths, *self.judge.paths, *self._needed()]))
+        self.episodes = Episodes(model, count, paths=logged, every=every, varied=varied, events=events, threads=threads)
         self._make_action()
         self.observation_fields = self._observation_fields()
         self._low = np.array([[f.low] for f in self.observation_fields], np.float32)  # as in the space
@@ -80,7 +80,7 @@ class Rollout:
         self._rngs: list[np.random.Generator | None] = [None] * count
 
     def _needed(self) -> list[str]:
-        """Signals that tasks read beside those observed and judged."""
+        """Signals that tasks read in addition to those observed and judged."""
         return [at.BODY.position, at.BODY.velocity]
 
     def _make_action(self) -> None:
@@ -91,8 +91,8 @@ class Rollout:
         for name, low, high in bounds:
             signal = flat.u.signals[name]
             self.action_fields += entries(name, signal.size, signal.unit, low, high)
-            found = flat.u.rows(name)
-            rows += range(found.start, found.stop)
+            span = flat.u.rows(name)
+            rows += range(span.start, span.stop)
         self._action_rows = np.array(rows, np.int64)
         self._action_low = np.array([f.low for f in self.action_fields])
         self._action_high = np.array([f.high for f in self.action_fields])
@@ -107,19 +107,19 @@ class Rollout:
         self.neutral_action = self._inputs[self._action_rows].astype(np.float32)
 
     def _observation_fields(self) -> list[Field]:
-        found: list[Field] = []
+        fields: list[Field] = []
         signals = self.model.signals()
         for path, limit in self.task.observed:
-            found += entries(path, signals[path].size, signals[path].unit, -limit, limit)
+            fields += entries(path, signals[path].size, signals[path].unit, -limit, limit)
         for name in self.task.shown:
             own = self.task.task_signals[name]
-            found += entries(name, own.size, own.unit, -own.limit, own.limit)
-        return found
+            fields += entries(name, own.size, own.unit, -own.limit, own.limit)
+        return fields
 
     # ------------------------------------------------------------------ episodes
 
     def seed(self, seeds: Sequence[int | None], vehicles: Sequence[int] | None = None) -> None:
-        """Give vehicles random numbers of their own; one without a seed takes them from the operating system."""
+        """Seed the random numbers of vehicles; a vehicle without a seed gets one from the operating system."""
         for vehicle, seed in zip(range(self.count) if vehicles is None else vehicles, seeds, strict=True):
             self._rngs[vehicle] = np.random.Generator(np.random.PCG64(seed))
 
@@ -141,7 +141,7 @@ class Rollout:
         return Drawn(int(rng.integers(2**63)), params, self.level.states, fault, memory)
 
     def begin(self, vehicles: np.ndarray) -> np.ndarray:
-        """Begin an episode with each of some vehicles; returns the observations of all."""
+        """Begin an episode with some vehicles; returns the observations of all vehicles."""
         if len(vehicles):
             drawn = [self._draw(int(vehicle)) for vehicle in vehicles]
             values = np.array(
@@ -162,13 +162,13 @@ class Rollout:
             self.least[:, vehicles] = np.inf
         rows = self.episodes.logged()
         late = np.flatnonzero(np.isnan(rows[:, 0]))
-        if len(late):  # stopped before, and not begun again
+        if len(late):  # stopped earlier and not restarted
             rows[late] = self.episodes.where_stopped(late)
         self._latest = seen = self._seen(rows)
         return self._observation(seen, self.task.signals(seen, self.memory))
 
     def step(self, actions: np.ndarray) -> Outcome:
-        """One decision of every vehicle; one whose episode is over stays as it is."""
+        """Apply one action to every vehicle; a vehicle whose episode is over does not change."""
         actions = np.asarray(actions, np.float64)
         if actions.shape != (self.count, len(self._action_rows)) or not np.isfinite(actions).all():
             raise RunError(
@@ -210,14 +210,14 @@ class Rollout:
         return "; ".join(text for (text, _), margin in zip(self.judge.keep, keep, strict=True) if margin < 0.0)
 
     def margins(self, vehicle: int) -> dict[str, float]:
-        """The least margin of each requirement in the present episode: its robustness on the decisions' samples."""
+        """The least margin of each requirement in the present episode: its robustness, sampled at the decisions."""
         texts = [goal.text for goal, _ in self.judge.goals] + [text for text, _ in self.judge.keep]
         return {text: float(self.least[column, vehicle]) for column, text in enumerate(texts)}
 
-    # ------------------------------------------------------------------ what is seen
+    # ------------------------------------------------------------------ observations
 
     def positions(self) -> np.ndarray:
-        """Where the vehicles are, [vehicle, 3] in N."""
+        """Positions of the vehicles in N, m: [vehicle, 3]."""
         return np.asarray(self._latest[at.BODY.position])
 
     def _seen(self, rows: np.ndarray) -> Seen:
@@ -232,5 +232,5 @@ class Rollout:
         return np.ascontiguousarray(rows.T)
 
     def close(self) -> None:
-        """Free the threads."""
+        """End the worker threads of the kernel."""
         self.episodes.close()

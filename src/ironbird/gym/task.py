@@ -1,8 +1,8 @@
-"""What an agent is to do: where an episode begins, what is seen, which requirements reward it and end it.
+"""Task of an agent: where an episode begins, what is observed, which requirements give reward and end an episode.
 
-Rewards and ends come from requirements in the language of all others, `always (…)` about the present: at every decision
-the margin of what stands in the brackets is taken. The least of these margins over an episode is the requirement's
-robustness on the decisions' samples.
+Rewards and ends come from requirements in the usual language, in the form `always (…)` with a condition on the present:
+at every decision the margin of the condition in the brackets is computed. The least of these margins over an episode is
+the requirement's robustness, sampled at the decisions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ironbird.vehicles import places as at
 
 @dataclass(frozen=True)
 class Goal:
-    """A requirement that rewards: per decision `weight` times its margin over `per` (in SI), cut at -1 and 1."""
+    """A requirement that gives reward: per decision `weight` times margin over `per` (in SI), limited to -1 and 1."""
 
     text: str
     per: float
@@ -36,7 +36,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal that the task itself computes, beside those of the model."""
+    """A signal that the task itself computes, in addition to the signals of the model."""
 
     unit: str
     size: int
@@ -55,7 +55,7 @@ class Start:
 
 @dataclass
 class Seen:
-    """What the model shows of all vehicles at a decision: [vehicle, size] by signal, and time since the begin."""
+    """Signals of all vehicles at a decision: [vehicle, size] by name, and the time since the start of the episode."""
 
     columns: Mapping[str, np.ndarray]
     time_s: np.ndarray
@@ -66,10 +66,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """The base of all tasks; a task of one's own gives `memory`, `draw`, `signals`, and `after` if it remembers more.
+    """Base class of tasks; a subclass defines `memory`, `draw`, `signals`, and `after` if it stores more per episode.
 
-    `observed` are signals of the model with the bound of each in its unit, both ways; those of the task come after.
-    What is beyond a bound is cut to it.
+    `observed` lists signals of the model, each with a symmetric bound in its unit; the task's own signals come
+    after them.
+    Values beyond a bound are limited to it.
     """
 
     vehicle: str = "quad_f450"
@@ -98,30 +99,30 @@ class Task(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> tuple[Start, np.ndarray]:
-        """Where an episode begins, and what it remembers: here the target, first of all."""
+        """Start of an episode, and its memory (an array; here it begins with the target position)."""
 
     def target(self, memory: np.ndarray, time_s: np.ndarray) -> np.ndarray:
-        """Where each vehicle is to be, [vehicle, 3] in N."""
+        """Target position of each vehicle, [vehicle, 3] in N, m."""
         return memory[:, :3]
 
     def signals(self, seen: Seen, memory: np.ndarray) -> dict[str, np.ndarray]:
-        """The task's own signals, [vehicle, size]."""
+        """The task's own signals by name, [vehicle, size]."""
         away = self.target(memory, seen.time_s) - seen[at.BODY.position]
         return {"to_target": away, "target_distance": np.linalg.norm(away, axis=1)[:, None]}
 
     def after(
         self, seen: Seen, signals: Mapping[str, np.ndarray], memory: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is remembered from here on, extra reward and success of each vehicle."""
+        """New memory, extra reward and success of each vehicle after a decision."""
         return memory, np.zeros(len(memory)), np.zeros(len(memory), bool)
 
     def changed(self, **options: object) -> Task:
-        """The same task with other values."""
+        """The same task with other values of its fields."""
         return replace(self, **options)  # type: ignore[arg-type]
 
 
 class Judge:
-    """The requirements of a task on a model: margins of all vehicles at a decision."""
+    """The requirements of a task, bound to a model: margins of all vehicles at a decision."""
 
     def __init__(self, task: Task, model: CompiledModel) -> None:
         self.task = task
@@ -139,15 +140,15 @@ class Judge:
         self.paths = sorted({e.partition("[")[0] for e in entries if e.partition("[")[0] in model.signals()})
 
     def margins(self, seen: Seen, signals: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Margins of the goals and of what must be kept, each [vehicle, requirement]."""
+        """Margins of the goals and of the requirements to keep, each [vehicle, requirement]."""
         entries = _entries({**{path: seen[path] for path in self.paths}, **signals})
         values = {name: self._value(name, entries) for name in self.columns}
         count = len(seen.time_s)
         evaluation = Evaluation(Trace(np.zeros(1), values, np.ones(count, np.int64)), slice(None))
 
         def margin(node: Node) -> np.ndarray:
-            found = evaluation.margins(node, 0, 1)[:, 0]
-            return np.where(np.isnan(found), -np.inf, found)
+            margins = evaluation.margins(node, 0, 1)[:, 0]
+            return np.where(np.isnan(margins), -np.inf, margins)
 
         def table(nodes: list[Node]) -> np.ndarray:
             return np.stack([margin(node) for node in nodes]).T if nodes else np.empty((count, 0))
@@ -156,12 +157,12 @@ class Judge:
 
     @staticmethod
     def _value(name: str, entries: Mapping[str, np.ndarray]) -> np.ndarray:
-        found = derived_from(entries, name) if name in DERIVED else entries[name]
-        assert found is not None  # `paths` has all sources
-        return found
+        values = derived_from(entries, name) if name in DERIVED else entries[name]
+        assert values is not None  # `paths` has all sources
+        return values
 
     def reward(self, margins: np.ndarray) -> np.ndarray:
-        """What the goals' margins are worth, [vehicle]."""
+        """Reward for the margins of the goals, [vehicle]."""
         total = np.zeros(len(margins))
         for column, (goal, _) in enumerate(self.goals):
             total += goal.weight * np.clip(margins[:, column] / goal.per, -1.0, 1.0)
@@ -173,7 +174,7 @@ def _text(text: str) -> str:
 
 
 def _present(text: str, names: Names) -> tuple[Formula, Node]:
-    """A requirement `always (condition about now)`, and that condition."""
+    """A requirement `always (condition on the present)`, and that condition."""
     formula = parse_formula(text, names)
     root = formula.root
     inner = (
@@ -188,14 +189,14 @@ def _present(text: str, names: Names) -> tuple[Formula, Node]:
 
 
 def _looks_away(node: object) -> bool:
-    """Whether a condition speaks of other times."""
+    """Whether a condition refers to other times than the present."""
     if isinstance(node, Window) or type(node).__name__ in ("Until", "Edge"):
         return True
     return any(_looks_away(part) for part in vars(node).values() if hasattr(part, "__dataclass_fields__"))
 
 
 def _entries(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every scalar of some signals by its name (`body.euler[0]`), [vehicle, 1]."""
+    """Every scalar of some signals by name (`body.euler[0]`), [vehicle, 1]."""
     return {
         entry: values[:, i : i + 1]
         for name, values in columns.items()

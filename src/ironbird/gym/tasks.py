@@ -1,4 +1,4 @@
-"""The tasks: hover at a point, follow a moving one, fly through gates, land on a pad."""
+"""The tasks: hover at a point, follow a moving point, fly through gates, land on a pad."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ironbird.gym.task import Goal, Seen, Signal, Start, Task
 from ironbird.vehicles import places as at
 
-HEIGHT_M = 10.0  # of the air in which tasks begin
+HEIGHT_M = 10.0  # above ground: height at which tasks begin
 
 
 def _around(rng: np.random.Generator, size: float, count: int = 3) -> np.ndarray:
@@ -20,7 +20,7 @@ def _around(rng: np.random.Generator, size: float, count: int = 3) -> np.ndarray
 
 @dataclass(frozen=True)
 class Hover(Task):
-    """Come to a point and stay there; begins up to 2 m beside it, moving, tilted and turning."""
+    """Fly to a point and stay there; begins up to 2 m from it, moving, tilted and turning."""
 
     beside_m: float = 2.0
     moving_mps: float = 1.0
@@ -40,7 +40,7 @@ class Hover(Task):
 
 @dataclass(frozen=True)
 class Tracking(Task):
-    """Follow a point on a Lissajous curve; its position and velocity are seen."""
+    """Follow a point on a Lissajous curve whose position and velocity are observed."""
 
     longest_s: float = 10.0
     size_m: float = 3.0
@@ -69,10 +69,10 @@ class Tracking(Task):
         return np.asarray(centre + sizes * np.sin(speeds * time_s[:, None] + phases))
 
     def signals(self, seen: Seen, memory: np.ndarray) -> dict[str, np.ndarray]:
-        found = super().signals(seen, memory)
+        signals = super().signals(seen, memory)
         sizes, speeds, phases = memory[:, :3], memory[:, 3:6], memory[:, 6:9]
-        found["target_velocity"] = sizes * speeds * np.cos(speeds * seen.time_s[:, None] + phases)
-        return found
+        signals["target_velocity"] = sizes * speeds * np.cos(speeds * seen.time_s[:, None] + phases)
+        return signals
 
 
 GATES = 5
@@ -80,10 +80,11 @@ GATES = 5
 
 @dataclass(frozen=True)
 class Gates(Task):
-    """Fly through five round gates in their order, each from its front; the next two are seen.
+    """Fly through five round gates in order, each from its front; the next two are observed.
 
-    A gate is passed when the vehicle goes through its plane within its radius; beside it, the episode ends. Gates are
-    no bodies: nothing can be hit.
+    A gate is passed when the vehicle crosses its plane within its radius; crossing outside it ends the episode.
+    Gates are
+    no bodies: the vehicle cannot collide with them.
     """
 
     longest_s: float = 15.0
@@ -120,7 +121,7 @@ class Gates(Task):
 
     @staticmethod
     def _next(memory: np.ndarray, ahead: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Centre and normal of the gate to come, or of a later one; the last one stays."""
+        """Centre and normal of the next gate, or of the one `ahead` of it; after the last gate, of the last."""
         rows = np.arange(len(memory))
         number = np.minimum(memory[:, 6 * GATES].astype(int) + ahead, GATES - 1)
         centres = memory[:, : 3 * GATES].reshape(-1, GATES, 3)
@@ -200,7 +201,7 @@ class Landing(Task):
         return Start(start, _around(rng, 0.5), np.append(np.zeros(2), rng.uniform(-math.pi, math.pi))), np.zeros(3)
 
     def _touches(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the ground carries a vehicle, and whether it came there as it should."""
+        """For each vehicle: whether it touches the ground, and whether it does so on the pad and slowly enough."""
         touch = seen["contact.load"][:, 0] > 0.0
         beside = np.linalg.norm(seen[at.BODY.position][:, :2], axis=1)
         gentle = (np.linalg.norm(seen[at.BODY.velocity], axis=1) < self.slow_mps) & (beside < self.pad_m)

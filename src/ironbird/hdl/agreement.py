@@ -1,9 +1,10 @@
-"""A core in hardware against the model in C under the same random traffic, pin level by pin level.
+"""Comparison of a core in hardware with the model in C under the same random traffic, level by level on every pin.
 
-The core is simulated clock by clock. Its port gets from the model what time did to the chip since the last request;
-what the host does to it must come out of the core's own logic, on every slot of every wire. Time passes only while no
-request is under way. Open and shorted wires are those of the core's own multiplexers; noise and slow edges are put on
-its pins as the model's wires had them. Not compared: noise on the wire to the host, which nothing else depends on.
+The core is simulated clock by clock. Changes that time makes to the chip are computed by the model and written to the
+core's port between requests; everything that the host does must come out of the core's own logic, in every slot of
+every
+wire. Time passes only while no request is under way. Open and shorted wires are set in the core's own multiplexers;
+noise and slow edges are put on its pins as on the model's wires. Not compared: noise on the wire to the host.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _GIVEN = [
 def compare_core(
     chip: str, transactions: int, folder: Path, seed: int = 0, *, fault: bool = False, simulation: Any = None
 ) -> Agreement:
-    """Random traffic with or without pin faults; ends with the first difference."""
+    """Compare a core with its model under random traffic, with or without pin faults; stops at the first difference."""
     bus = "i2c" if chip == "ist8310" else chip_class(chip).buses[0]
     core = simulation or Simulation(chip, folder)
     core.restart()
@@ -47,7 +48,7 @@ def compare_core(
 
 
 def _setting(line: Line) -> int:
-    """A wire for the core's multiplexer; noise is not its."""
+    """Setting of the core's fault multiplexer for a wire; noise is not one of its faults."""
     return line.open << 1 | line.pull << 2 | line.short << 3 | line.level << 4
 
 
@@ -56,14 +57,14 @@ def _noisy(line: Line) -> bool:
 
 
 class _Port:
-    """Changes of a chip by time, sent to its core."""
+    """Transfers changes that time makes in the model of a chip to the port of its core."""
 
     def __init__(self, chip: str, core: Simulation, native: NativeChip) -> None:
         self.core, self.native = core, native
         self.scratch = make_chip(chip)
 
     def inputs(self, values: Mapping[str, float]) -> None:
-        """New inputs of the chip; a barometer's core has the results of its conversions at ports."""
+        """Set new inputs (measurements) of the chip; the core of a barometer gets its conversion results at ports."""
         self.native.feed(**values)
         if isinstance(self.scratch, Ms5611):
             self.scratch.feed(**values)
@@ -73,7 +74,7 @@ class _Port:
                 self.core.set(port, self.scratch.result)
 
     def advance(self, by_ns: int, t: int) -> None:
-        """Let time pass in both."""
+        """Advance the model to time `t` (ns) and the core by `by_ns`, then transfer the model's changes to the core."""
         fields, core = self.native.fields, self.core
         registers = isinstance(self.scratch, RegisterChip)
         before = bytes(fields.reg) if registers else b""
@@ -89,7 +90,7 @@ class _Port:
                     core.queue(FEED, place, now)
         if "push" in core.ports:
             dropped, pushed = (fields.head - head) % 4096, (fields.head + fields.count - head - count) % 4096
-            if dropped > count or count - dropped + pushed != fields.count:  # all of it is new
+            if dropped > count or count - dropped + pushed != fields.count:  # the whole content is new
                 dropped, pushed = count, fields.count
             for _ in range(dropped):
                 core.queue(DROP, 0, 0)
@@ -135,11 +136,11 @@ def _spi(chip: str, core: Simulation, transactions: int, seed: int, fault: bool)
         bits += len(record)
         wrong = np.flatnonzero(out != (record & MISO) // MISO)
         if len(wrong):
-            return Agreement(number + 1, bits, (_said(number, traffic.time, sent, int(wrong[0]), lines),))
+            return Agreement(number + 1, bits, (_difference(number, traffic.time, sent, int(wrong[0]), lines),))
     return Agreement(transactions, bits, ())
 
 
-def _said(number: int, t: int, sent: bytes, slot: int, lines: Mapping[str, Line]) -> str:
+def _difference(number: int, t: int, sent: bytes, slot: int, lines: Mapping[str, Line]) -> str:
     broken = {name: line for name, line in lines.items() if not line.healthy()}
     return f"transaction {number} at {t} ns, {sent.hex(' ')}: first in slot {slot}; broken wires {broken}"
 
@@ -181,13 +182,13 @@ def _i2c(chip: str, core: Simulation, transactions: int, seed: int, fault: bool)
         bits += slots
         wrong = np.flatnonzero(out != pull)
         if len(wrong):
-            said = _said(number, traffic.time, sent, int(wrong[0]), lines)
-            return Agreement(number + 1, bits, (f"0x{asked:02x} R{length} {said}",))
+            text = _difference(number, traffic.time, sent, int(wrong[0]), lines)
+            return Agreement(number + 1, bits, (f"0x{asked:02x} R{length} {text}",))
     return Agreement(transactions, bits, ())
 
 
 def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool) -> Agreement:
-    """Messages to the chip, received byte by byte, and its answers as frames."""
+    """Compare messages to the chip, received byte by byte, and its answers as frames."""
     traffic = Traffic(chip, "uart", seed, STEPS_NS)
     native, line, far, state = NativeChip(chip), Line(), Line(), native_line()
     library, clocks, bits = native.library, SLOT_CLOCKS["uart"], 0
@@ -198,7 +199,7 @@ def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool
             if fault:
                 line, far = new_fault(traffic, number), Line(**traffic.dice.choice(HOLDING))
             core.set("faults", (0 if _noisy(line) else _setting(line)) | _setting(far) << 5)
-            core.slots(b"\1" * 40, clocks)  # whatever the change of the wires looked like
+            core.slots(b"\1" * 40, clocks)  # let the line settle after the change of the wires
             core.heard()
         t, data = traffic.advance(), traffic.message()
         copy_line(line, state)
@@ -209,8 +210,8 @@ def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool
         core.slots((levels.raw[:-1] if _noisy(line) else given) + b"\1" * 12, clocks)
         heard = bytes(value for _, value in core.heard())
         if heard != got.raw[:count]:
-            said = f"message {number} at {t} ns, {data.hex(' ')}: {heard.hex(' ')} | {got.raw[:count].hex(' ')}"
-            return Agreement(number + 1, bits, (f"{said}; {line}",))
+            text = f"message {number} at {t} ns, {data.hex(' ')}: {heard.hex(' ')} | {got.raw[:count].hex(' ')}"
+            return Agreement(number + 1, bits, (f"{text}; {line}",))
         for value in heard:
             library.ib_uart_byte(native.number, native.pointer, t, value)
         said_bytes = bytearray()
@@ -229,17 +230,17 @@ def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool
 
 
 def _frames(levels: bytes, clocks: int) -> bytes:
-    """Bytes of a line that was recorded clock by clock; each bit is looked at in its first, middle and last clock."""
-    found, at = bytearray(), levels.find(0)
+    """Bytes of a line that was recorded clock by clock; each bit is checked in its first, middle and last clock."""
+    result, at = bytearray(), levels.find(0)
     while at >= 0:
         value = 0
         for bit in range(10):
             cell = set(levels[at + bit * clocks : at + (bit + 1) * clocks])
             if len(cell) != 1:
-                return bytes(found) + b"?"
+                return bytes(result) + b"?"
             value |= cell.pop() << bit
         if value & 0x201 != 0x200:
-            return bytes(found) + b"!"
-        found.append(value >> 1 & 0xFF)
+            return bytes(result) + b"!"
+        result.append(value >> 1 & 0xFF)
         at = levels.find(0, at + 10 * clocks)
-    return bytes(found)
+    return bytes(result)

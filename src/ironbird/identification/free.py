@@ -1,4 +1,4 @@
-"""Parameters that can be identified: where they stand in the model and in a vehicle file."""
+"""Parameters that can be identified: their places in the model and in a vehicle file."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ WORDS = tuple(_WORDS)
 def free_parameters(
     model: CompiledModel, tables: Mapping[str, Any], words: Sequence[str], params: Mapping[str, Any] | None = None
 ) -> list[Free]:
-    """The unknowns of words such as `mass` or `inertia`; one axis alone is `inertia_z`."""
-    found: list[Free] = []
+    """The unknowns for words such as `mass` or `inertia`; one axis alone is `inertia_z`."""
+    unknowns: list[Free] = []
     for word in words:
         stem, ending = next(
             (
@@ -77,10 +77,10 @@ def free_parameters(
                     f"{word}: {paths[0]} is 0, and a factor on it stays 0; give the vehicle a first guess"
                 )
             keys = _keys(tables, key, place if len(entries) > 1 else None)
-            found.append(Free(stem + suffix, unit, rows, value, keys))
-    if len({free.name for free in found}) != len(found):
+            unknowns.append(Free(stem + suffix, unit, rows, value, keys))
+    if len({free.name for free in unknowns}) != len(unknowns):
         raise RecordError(f"a parameter is named twice: {', '.join(words)}")
-    return found
+    return unknowns
 
 
 def _keys(tables: Mapping[str, Any], key: str, place: int | None) -> tuple[tuple[str, int | None], ...]:
@@ -91,12 +91,12 @@ def _keys(tables: Mapping[str, Any], key: str, place: int | None) -> tuple[tuple
 
 
 def changed_tables(
-    tables: Mapping[str, Any], found: Sequence[Free], factors: np.ndarray, sources: Sequence[str]
+    tables: Mapping[str, Any], unknowns: Sequence[Free], factors: np.ndarray, sources: Sequence[str]
 ) -> dict[str, Any]:
-    """What a vehicle file on top of its base says: new numbers, and where they come from."""
+    """Tables of a vehicle file that override its base: new numbers, and their sources."""
     new: dict[str, Any] = {}
     provenance: dict[str, str] = {}
-    for free, factor, source in zip(found, factors, sources, strict=True):
+    for free, factor, source in zip(unknowns, factors, sources, strict=True):
         for key, place in free.keys:
             *above, last = key.split(".")
             there: Any = tables

@@ -1,6 +1,6 @@
-"""Models of frequency responses: transfer functions with delay, and state-space models with parameters of their own.
+"""Models of frequency responses: transfer functions with delay, and state-space models with given parameters.
 
-CIFER's cost of one response, weighted by coherence, is made small by Levenberg and Marquardt; the bounds and
+CIFER's cost of one response, weighted by coherence, is minimised by Levenberg and Marquardt; the bounds and
 insensitivities are those of its Hessian [Tischler]. Not modelled: bounds for what the chosen form leaves out.
 """
 
@@ -25,7 +25,7 @@ Model = Callable[[np.ndarray], Sequence[np.ndarray]]
 
 @dataclass(frozen=True)
 class ResponseFit:
-    """Parameters with bounds, and the cost of each response."""
+    """Fitted parameters with bounds, and the cost of each response."""
 
     names: list[str]
     values: np.ndarray
@@ -36,7 +36,7 @@ class ResponseFit:
 
     @property
     def cost(self) -> float:
-        """Mean of the costs."""
+        """Mean cost J of all responses."""
         return float(np.mean(self.costs))
 
     def doubts(self) -> list[str]:
@@ -49,7 +49,7 @@ class ResponseFit:
 def recorded_response(
     record: Record, input_: str, output: str, band_radps: tuple[float, float], points: int = 20
 ) -> FrequencyResponse:
-    """Response of a recorded signal to another, on the finer of their two grids."""
+    """Frequency response between two recorded signals, on the finer of their two time grids."""
     x, y = record.track(input_), record.track(output)
     step_s = min(x.step_s, y.step_s)
     time_s = np.arange(max(x.time_s[0], y.time_s[0]), min(x.time_s[-1], y.time_s[-1]), step_s)
@@ -57,7 +57,7 @@ def recorded_response(
 
 
 def _errors(modelled: np.ndarray, measured: FrequencyResponse) -> np.ndarray:
-    """Rows whose squares sum up to CIFER's J: decibels, and degrees in their weight."""
+    """Rows whose squares sum up to CIFER's J: decibels, and degrees with their weight."""
     # W = [1.58 (1 - exp(-coherence))]^2 [Tischler]
     weight = 1.58 * (1 - np.exp(-measured.coherence)) * np.sqrt(COUNTED / len(measured.response))
     ratio = modelled / measured.response
@@ -69,7 +69,7 @@ def _errors(modelled: np.ndarray, measured: FrequencyResponse) -> np.ndarray:
 def fit_responses(
     model: Model, names: Sequence[str], start: np.ndarray, measured: Sequence[FrequencyResponse]
 ) -> ResponseFit:
-    """Fit parameters of a model, which says the responses for parameters, to measured ones."""
+    """Fit parameters to measured responses; `model` returns the responses for given parameters."""
     for one in measured:
         if int(np.sum(one.coherence > GOOD_COHERENCE)) < len(names):
             raise RecordError(
@@ -105,19 +105,19 @@ def fit_responses(
                 break
     hessian = 2 * slopes(theta).T @ slopes(theta)
     inverse = np.linalg.pinv(hessian)
-    said = [np.asarray(m) for m in model(theta)]
+    modelled = [np.asarray(m) for m in model(theta)]
     return ResponseFit(
         list(names),
         theta,
         2 * np.sqrt(np.maximum(np.diag(inverse), 0.0)),
         1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300)),
-        [float(np.sum(_errors(m, one) ** 2)) for m, one in zip(said, measured, strict=True)],
-        said,
+        [float(np.sum(_errors(m, one) ** 2)) for m, one in zip(modelled, measured, strict=True)],
+        modelled,
     )
 
 
 def transfer_function(measured: FrequencyResponse, zeros: int, poles: int, *, delay: bool = True) -> ResponseFit:
-    """(b0 + b1 s + …) / (a0 + a1 s + … + s^poles) exp(-delay s); starts by the method of Sanathanan and Koerner."""
+    """Fit (b0 + b1 s + …) / (a0 + a1 s + … + s^poles) exp(-delay s); starts by the method of Sanathanan and Koerner."""
     if not 0 <= zeros <= poles <= 8 or poles < 1:
         raise RecordError(f"{zeros} zeros and {poles} poles: give 1 to 8 poles, and no more zeros than poles")
     s = 1j * measured.frequency_radps
@@ -146,7 +146,7 @@ def transfer_function(measured: FrequencyResponse, zeros: int, poles: int, *, de
 
 
 def _linear_start(response: np.ndarray, s: np.ndarray, coherence: np.ndarray, zeros: int, poles: int) -> np.ndarray:
-    """Least squares of top - H below = 0, weighted by the below of the round before."""
+    """Least squares of top - H bottom = 0, weighted by the bottom polynomial of the previous round."""
     below = np.ones_like(s)
     solution = np.zeros(zeros + 1 + poles)
     for _ in range(10):
@@ -172,13 +172,13 @@ def state_space(
 
     def value(theta: np.ndarray) -> list[np.ndarray]:
         a, b, c, d, late = matrices(theta)
-        found = []
+        responses = []
         for input_, output, one in measured:
             s = 1j * one.frequency_radps
             inside = np.linalg.solve(
                 s[:, None, None] * np.eye(len(a)) - a, np.broadcast_to(b[:, [input_]], (len(s), len(a), 1))
             )
-            found.append((c[output] @ inside[:, :, 0].T + d[output, input_]) * np.exp(-s * late))
-        return found
+            responses.append((c[output] @ inside[:, :, 0].T + d[output, input_]) * np.exp(-s * late))
+        return responses
 
     return fit_responses(value, names, start, [one for _, _, one in measured])

@@ -1,10 +1,10 @@
 """Output error and maximum likelihood on a vehicle's own equations, with exact derivatives and multiple shooting.
 
 The record is cut into pieces; the state at the begin of each is unknown. With `continuous` each piece must begin where
-the one before ends, which is the output-error method over the whole record, kept stable on vehicles that are not;
-without it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the
-equations; weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not
-white by their autocorrelation [Klein]. Sampled blocks (battery, atmosphere) stand still at their values at the start.
+the previous one ends, which is the output-error method over the whole record, kept stable on unstable vehicles; without
+it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the equations;
+weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not white by
+their autocorrelation [Klein]. Sampled blocks (battery, atmosphere) are constant at their values at the start.
 Not modelled: process noise.
 """
 
@@ -39,7 +39,7 @@ PIECE_S = 0.5
 LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
 ITERATIONS = 25
 CONVERGED = 1e-4  # change of the factors
-PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not identify from running away
+PRIOR = 1.0  # relative deviation of the prior: keeps unidentified parameters from diverging
 BEGIN_SIGMA = np.repeat([1.0, 0.1, 0.5], [3, 4, 3])  # of recorded begins: m/s, quaternion, rad/s; wide
 BEGIN_MOTOR, FIRST_MOTOR = 0.1, 5.0  # of a motor's speed; before the first piece its commands are not known
 UNTOLD = 0.5  # relative deviation from which on the data do not identify a parameter
@@ -56,7 +56,7 @@ LINK = "/command_fault.value"  # the command of a motor
 
 @dataclass(frozen=True)
 class Estimate:
-    """One identified parameter."""
+    """One identified parameter: value before and after, standard deviation, bound, insensitivity."""
 
     name: str
     unit: str
@@ -68,22 +68,22 @@ class Estimate:
 
     @property
     def relative(self) -> float:
-        """Deviation as a share of the value."""
+        """Standard deviation as a share of the value."""
         return self.sigma / abs(self.value)
 
     @property
     def identified(self) -> bool:
-        """Whether the data say something about it."""
+        """Whether the data identify the parameter."""
         return self.relative < UNTOLD
 
     def interval(self, sigmas: float = 1.959964) -> tuple[float, float]:
-        """95 % by default."""
+        """Interval of `sigmas` standard deviations around the value; 95 % by default."""
         return self.value - sigmas * self.sigma, self.value + sigmas * self.sigma
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a record says about a vehicle."""
+    """Result of an identification: estimates, correlations, residuals and curves."""
 
     record: str
     vehicle: str
@@ -101,7 +101,7 @@ class Fit:
     iterations: int
 
     def correlated(self) -> list[tuple[str, str, float]]:
-        """Pairs that the data cannot separate."""
+        """Pairs of parameters that the data cannot separate, with their correlation."""
         names = [estimate.name for estimate in self.estimates]
         pairs = [(i, j) for i in range(len(names)) for j in range(i) if abs(self.correlation[i, j]) > KIN]
         return [(names[j], names[i], float(self.correlation[i, j])) for i, j in pairs]
@@ -133,7 +133,7 @@ class Problem:
             raise RecordError(f"vehicle '{self.vehicle.id}' takes no commands that are known")
 
     def feed(self, record: Record, window_s: tuple[float, float] | None) -> None:
-        """Put the equations together, with motors fed by the mean recorded voltage if there is one."""
+        """Assemble the equations, with motors fed by the mean recorded voltage if there is one."""
         low, high = window_s or (0.0, record.length_s)
         ratio = supply_ratio(record, self.model, np.linspace(max(low, 0.0), min(high, record.length_s), 100))
         if ratio is not None:
@@ -180,7 +180,7 @@ class Problem:
     def _evaluate(
         self, function: ca.Function, x: np.ndarray, theta: np.ndarray, u: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values [piece, row] and derivatives [piece, row, column] of all pieces."""
+        """Values [piece, row] and derivatives [piece, row, column] of a function for all pieces."""
         count = x.shape[0]
         values = self._mapped(function, count)(x.T, np.tile(theta[:, None], count), u.T)
         value, by_x, by_theta = (np.array(v) for v in values)
@@ -192,15 +192,15 @@ class Problem:
         )
 
     def rates(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Derivatives of the states, and their own derivatives."""
+        """Time derivatives of the states, and their derivatives by states and factors."""
         return self._evaluate(self._rates, x, theta, u)
 
     def outputs(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Outputs, and their derivatives."""
+        """Outputs, and their derivatives by states and factors."""
         return self._evaluate(self._outputs, x, theta, u)
 
     def speeds(self, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Speeds at which the motors stand still with these commands: Newton on their own rates."""
+        """Steady speeds of the motors for these commands, by Newton's method on their rates."""
         count = len(self.motors)
         if not count:
             return np.zeros(0)
@@ -215,7 +215,7 @@ class Problem:
     def run(
         self, x0: np.ndarray, theta: np.ndarray, u: np.ndarray, step_s: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """All pieces from their begins: outputs [piece, step, row], their derivatives by begin and factors, the ends.
+        """Integrate all pieces: outputs [piece, step, row], their derivatives by begin and factors, final states.
 
         Classical Runge-Kutta of the states and of their derivatives; commands u [piece, step, substep, input].
         """
@@ -235,12 +235,12 @@ class Problem:
         return np.stack(ys, axis=1), np.stack(ss, axis=1), x, s
 
     def _stepped(
-        self, x: np.ndarray, s: np.ndarray, theta: np.ndarray, told: np.ndarray, h: float
+        self, x: np.ndarray, s: np.ndarray, theta: np.ndarray, command: np.ndarray, h: float
     ) -> tuple[np.ndarray, np.ndarray]:
         n = x.shape[1]
 
         def slope(at_x: np.ndarray, at_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            f, fx, ft = self.rates(at_x, theta, told)
+            f, fx, ft = self.rates(at_x, theta, command)
             out = fx @ at_s
             out[:, :, n:] += ft
             return f, out
@@ -281,7 +281,7 @@ def identify(
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of a record in pieces."""
+    """Rows of a record, cut into pieces."""
 
     step_s: float
     time_s: np.ndarray  # [piece, step]
@@ -299,15 +299,15 @@ def gathered(
     window_s: tuple[float, float] | None,
     piece_s: float,
 ) -> Data:
-    told = how.inputs or {input_: f"motor_{input_.rpartition('/')[2]}" for input_ in problem.inputs}
+    signals = how.inputs or {input_: f"motor_{input_.rpartition('/')[2]}" for input_ in problem.inputs}
     commands = []
     for input_ in problem.inputs:
-        if told.get(input_, "") not in record.tracks:
+        if signals.get(input_, "") not in record.tracks:
             raise RecordError(
-                f"{record.path.name} holds no command for '{input_}' (looked for '{told.get(input_, input_)}'); "
+                f"{record.path.name} holds no command for '{input_}' (looked for '{signals.get(input_, input_)}'); "
                 "a [drive] table in a tests file names it"
             )
-        commands.append(record.tracks[told[input_]])
+        commands.append(record.tracks[signals[input_]])
     needed = [*VELOCITY, *ATTITUDE, *RATES]
     for name in needed:
         if name not in record.tracks:
@@ -344,7 +344,7 @@ def gathered(
 
 
 def height_of(record: Record) -> float:
-    """Height of the flight, clear of the ground."""
+    """Height of the flight in m, clear of the ground."""
     down = record.tracks.get("down")
     return LEAST_HEIGHT_M if down is None else max(LEAST_HEIGHT_M, -float(np.mean(down.values)))
 
@@ -360,7 +360,7 @@ def _means(command: Track, edges: np.ndarray, how: DriveTable) -> np.ndarray:
 
 
 def _sampled_at(samples: np.ndarray, time_s: np.ndarray, step_s: float) -> np.ndarray:
-    """Which rows have a sample of the record's own within half a step."""
+    """Which rows have a real sample of the record within half a step."""
     after = np.clip(np.searchsorted(samples, time_s), 1, len(samples) - 1)
     near = np.minimum(np.abs(samples[after] - time_s), np.abs(samples[after - 1] - time_s))
     return np.asarray(near <= 0.5 * step_s)
@@ -384,7 +384,7 @@ def _gauss_newton(
     if continuous:
         motor_sigma[0] *= FIRST_MOTOR / BEGIN_MOTOR
     begin_weight = 1 / np.concatenate([np.tile(BEGIN_SIGMA, (pieces, 1)), motor_sigma], axis=1) ** 2
-    if continuous:  # later begins follow from the first: drawn to the record as well, they would count its noise twice
+    if continuous:  # later begins follow from the first: weighting them too would count the record's noise twice
         begin_weight[1:] = 0.0
     iterations = 0
     converged = False
@@ -409,7 +409,7 @@ def _gauss_newton(
         rows, gaps = _continuity(x0, ends, end_s, k) if continuous else ([], [])
         step, gain = _solved(hessian, gradient, rows, gaps, k)
         most = float(np.max(np.abs(step[:k]), initial=0.0))
-        share = min(1.0, 0.3 / most) if most > 0 else 1.0  # the factors change by so much at once
+        share = min(1.0, 0.3 / most) if most > 0 else 1.0  # limits the change of the factors per step
         before, theta = theta, np.clip(theta + share * step[:k], 0.05, 20.0)
         most = float(np.max(np.abs(theta - before), initial=0.0))
         x0 = x0 + share * step[k:].reshape(pieces, n)
@@ -468,7 +468,7 @@ def _normal_equations(
         hessian[mine, mine] += jx.T @ jx
         gradient[:k] += jt.T @ r
         gradient[mine] += jx.T @ r
-        hessian[mine, mine] += np.diag(begin_weight[m])  # what is not fitted begins where it was recorded
+        hessian[mine, mine] += np.diag(begin_weight[m])  # states that are not fitted begin as recorded
         gradient[mine] += begin_weight[m] * (data.x0[m] - x0[m])
         length = 2 * x0[m, q_rows] * 1e3  # quaternions of unit length
         hessian[mine, mine][np.ix_(q_rows, q_rows)] += np.outer(length, length)
@@ -479,7 +479,7 @@ def _normal_equations(
 def _continuity(
     x0: np.ndarray, ends: np.ndarray, end_s: np.ndarray, k: int
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Rows and gaps of the constraint that each piece begins where the one before it ends."""
+    """Rows and gaps of the constraint that each piece begins where the previous one ends."""
     pieces, n = x0.shape
     rows, gaps = [], []
     for m in range(pieces - 1):
@@ -493,7 +493,7 @@ def _continuity(
 
 
 def not_converged(problem: Problem, iterations: int, most: float) -> RecordError:
-    """The refusal of a fit that does not settle."""
+    """The error for a fit that does not converge."""
     return RecordError(
         f"no convergence after {iterations} iterations (factors still change by {most:.2g}): the record does not "
         f"excite {', '.join(f.name for f in problem.free)}, or the vehicle is another"
@@ -521,7 +521,7 @@ def estimates_of(
 def _solved(
     hessian: np.ndarray, gradient: np.ndarray, rows: Sequence[np.ndarray], gaps: Sequence[np.ndarray], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The step with continuity as constraints, and the factors' rows of the inverse: how the gradient moves them."""
+    """The step with continuity as constraints, and the factors' rows of the inverse (gain of the gradient)."""
     size = len(gradient)
     scale = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
     scaled = hessian * np.outer(scale, scale) + 1e-12 * np.eye(size)
@@ -542,16 +542,16 @@ def _solved(
 def _coloured(
     gain: np.ndarray, sensitivity: np.ndarray, residual: np.ndarray, there: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Standard deviations of the factors with residuals as coloured as they are.
+    """Standard deviations of the factors for coloured residuals.
 
-    Each signal by itself, with its own autocorrelation.
+    Each signal separately, with its own autocorrelation.
     """
     pieces, steps, signals, columns = sensitivity.shape
     k = len(gain)
     n = columns - k
     variance = np.zeros(k)
     for place in range(signals):
-        # what each sample moves the factors by, over the whole record
+        # change of the factors per sample, over the whole record
         scaled = sensitivity[:, :, place] * (weight[place] ** 2 * there[:, :, place])[:, :, None]
         pull = np.stack(
             [scaled[m, :, n:] @ gain[:, :k].T + scaled[m, :, :n] @ gain[:, k + n * m : k + n * (m + 1)].T

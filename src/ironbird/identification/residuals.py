@@ -1,4 +1,4 @@
-"""Tests of what a fit leaves over: mean, whiteness, and how far coloured residuals widen the bounds."""
+"""Tests of the residuals of a fit: mean, whiteness, and how far coloured residuals widen the bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAGS = 50
 
 @dataclass(frozen=True)
 class Residuals:
-    """What is left of one signal."""
+    """Statistics of the residuals of one signal."""
 
     signal: str
     sigma: float
@@ -22,7 +22,7 @@ class Residuals:
 
     @property
     def white(self) -> bool:
-        """Whether nothing is left but noise."""
+        """Whether the residuals are white noise."""
         return self.outside < 0.15
 
 
@@ -46,10 +46,10 @@ def look_at(signal: str, values: np.ndarray) -> Residuals:
 
 
 def coloured_variance(pull: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
-    """Variances of estimates that each sample moves by `pull` [sample, estimate], with residuals as they are.
+    """Variances of estimates that each sample moves by `pull` [sample, estimate], for coloured residuals `left`.
 
     [Klein]: Cov = M^-1 [sum_i sum_j S_i' R^-1 Rvv(i - j) R^-1 S_j] M^-1 with Rvv by the residuals' autocorrelation,
-    tapered to `LAGS` samples; M^-1 S_i' R^-1 is `pull`, and `count` are the samples that are there.
+    tapered to `LAGS` samples; M^-1 S_i' R^-1 is `pull`, and `count` is the number of samples.
     """
     lags = min(LAGS, len(left) // 4)
     variance = np.zeros(pull.shape[1])

@@ -1,8 +1,8 @@
 """Sensor noise from a record at rest: Allan deviation and power spectrum.
 
 Overlapping Allan deviation; white noise N, bias instability B and random walk K by a fit of their three lines to the
-whole curve, weighted by how well each point is known [ElSheimy]. A short record holds nothing of slow terms: what lies
-beyond a tenth of its length is not fitted, and a term that the curve does not show is None.
+whole curve, weighted by the accuracy of each point [ElSheimy]. A short record contains no slow terms: times beyond a
+tenth of its length are not fitted, and a term that the curve does not show is None.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLOOR = math.sqrt(2 * math.log(2) / math.pi)  # of bias instability: 0.664 B
 
 @dataclass(frozen=True)
 class Allan:
-    """The curve and what was read off it; units are those of the signal, its root per Hz, and per second."""
+    """The Allan curve and its fitted terms; units are those of the signal, per root Hz, and per root second."""
 
     tau_s: np.ndarray
     deviation: np.ndarray
@@ -39,15 +39,15 @@ class Allan:
 def allan_deviation(values: np.ndarray, step_s: float, tau_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Overlapping Allan deviation of a rate at given times; returns the times as whole steps, and the deviations."""
     angle = np.concatenate([[0.0], np.cumsum(values)]) * step_s
-    found_tau, found = [], []
+    found_tau, deviations = [], []
     for m in np.unique(np.round(tau_s / step_s).astype(int)):
         if m < 1 or len(angle) <= 2 * m:
             continue
         second = angle[2 * m :] - 2 * angle[m:-m] + angle[: -2 * m]
         found_tau.append(m * step_s)
         # [ElSheimy]: sigma^2 = mean(second difference of the angle ^2) / (2 tau^2)
-        found.append(math.sqrt(float(np.mean(second**2)) / 2) / (m * step_s))
-    return np.array(found_tau), np.array(found)
+        deviations.append(math.sqrt(float(np.mean(second**2)) / 2) / (m * step_s))
+    return np.array(found_tau), np.array(deviations)
 
 
 def noise_at_rest(values: np.ndarray, step_s: float) -> Allan:
@@ -75,7 +75,7 @@ def noise_at_rest(values: np.ndarray, step_s: float) -> Allan:
     terms = dict(zip(active, solution, strict=True))
     white = math.sqrt(max(terms.get(0, 0.0), 0.0))
     slow = [math.sqrt(terms[i]) if i in terms and terms[i] > 0 else None for i in (1, 2)]
-    # N rests on all samples: relative deviation of a standard deviation
+    # N uses all samples: relative deviation of a standard deviation
     return Allan(
         tau, deviation, error, white, white / math.sqrt(2 * len(values)), slow[0], slow[1], float(np.std(values))
     )
@@ -86,20 +86,20 @@ def noise_table(
 ) -> tuple[dict[str, Allan], dict[str, float]]:
     """Noise of every inertial signal of a record at rest, and the table `sensors.imu_noise` of a vehicle's file.
 
-    Each entry is the mean of its axes in the root of squares; the file's densities are one-sided, so sqrt(2) N.
+    Each entry is the root mean square of its axes; the file's densities are one-sided, so sqrt(2) N.
     """
     low, high = window_s or (0.0, record.length_s)
-    found: dict[str, Allan] = {}
+    curves: dict[str, Allan] = {}
     for name in (*RATES, *FORCE):
         if name in record.tracks:
             track = record.tracks[name]
             inside = (track.time_s >= low) & (track.time_s <= high)
-            found[name] = noise_at_rest(track.values[inside], track.step_s)
-    if not found:
+            curves[name] = noise_at_rest(track.values[inside], track.step_s)
+    if not curves:
         raise RecordError(f"{record.path.name} holds no rates and no specific forces")
     table: dict[str, float] = {}
     for kind, names, unit in (("gyro", RATES, "radps"), ("accel", FORCE, "mps2")):
-        axes = [found[name] for name in names if name in found]
+        axes = [curves[name] for name in names if name in curves]
         for key, values, factor in (
             (f"{kind}_noise_{unit}rtHz", [a.white for a in axes], math.sqrt(2)),
             (f"{kind}_instability_{unit}", [a.instability for a in axes if a.instability], 1.0),
@@ -107,11 +107,11 @@ def noise_table(
         ):
             if values:
                 table[key] = float(f"{factor * math.sqrt(sum(v * v for v in values) / len(values)):.4g}")
-    return found, table
+    return curves, table
 
 
 def power_spectrum(values: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """One-sided density over Hz: mean of Hann windows that overlap by half."""
+    """One-sided power density over Hz: mean of Hann windows with half overlap."""
     size = min(len(values), max(64, len(values) // 8))
     window = np.hanning(size)
     starts = range(0, len(values) - size + 1, size // 2)

@@ -1,4 +1,4 @@
-"""What an identification leaves: a vehicle file on top of its base, whose sources say what was identified from what."""
+"""Result of an identification: a vehicle file that overrides its base, with the record as source of each value."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ironbird.vehicles.load import load_spec, read_tables, vehicle_path
 
 def identified_vehicle(fit: Fit, base: str | Path, path: Path) -> Path:
     """Write the vehicle with identified parameters; those that are not identified keep the base's value."""
-    told = [i for i, estimate in enumerate(fit.estimates) if estimate.identified]
-    if not told:
+    chosen = [i for i, estimate in enumerate(fit.estimates) if estimate.identified]
+    if not chosen:
         raise RecordError(
             f"{fit.record} identifies none of {', '.join(e.name for e in fit.estimates)}: every deviation is above "
             f"half of the "
             "value; fly with more excitation (ironbird model excite)"
         )
     tables = read_tables(vehicle_path(base))
-    free, factors = [fit.free[i] for i in told], fit.factors[told]
+    free, factors = [fit.free[i] for i in chosen], fit.factors[chosen]
     sources = [
-        f"{fit.record}, {e.name} {e.value:.5g} ± {e.sigma:.2g} {e.unit}" for e in (fit.estimates[i] for i in told)
+        f"{fit.record}, {e.name} {e.value:.5g} ± {e.sigma:.2g} {e.unit}" for e in (fit.estimates[i] for i in chosen)
     ]
     title = f"{tables.get('title', path.stem)}, identified from {fit.record}"
     return _on_top(base, path, title, changed_tables(tables, free, factors, sources))
@@ -42,7 +42,7 @@ def vehicle_with_noise(record: Record, table: Mapping[str, float], base: str | P
 
 
 def _on_top(base: str | Path, path: Path, title: str, tables: Mapping[str, Any]) -> Path:
-    """A vehicle file that says what differs from its base."""
+    """Write a vehicle file with the differences from its base."""
     source = vehicle_path(base).resolve() if str(base).endswith(".toml") else base
     data: dict[str, Any] = {"schema": 1, "id": path.stem, "base": str(source), "title": title, **tables}
     headed = {"provenance", *(key for key, value in data.items() if isinstance(value, dict))}

@@ -1,8 +1,9 @@
 """Virtual benches: Ironbird's model on a rig, as the real vehicle would be.
 
-Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
-can be compared with what was put in: an excited flight, a rig with one axis, a propulsion stand, a rest on the ground,
-and a swing on two strings.
+Each bench gives the record that a real one would give, computed by the equations of a vehicle, so that the
+identification
+can be compared with the true parameters: an excited flight, a rig with one axis, a propulsion stand, a rest on the
+ground, and a swing on two strings.
 """
 
 from __future__ import annotations
@@ -50,16 +51,16 @@ NOISE = {  # standard deviations of what a flight log of a small vehicle holds
 
 @dataclass(frozen=True)
 class Hover:
-    """What holds a multicopter in the air on a virtual flight: attitude and height by plain feedback, on the truth."""
+    """Feedback that holds a multicopter in hover on a virtual flight: attitude and height, on the true state."""
 
     mixer: np.ndarray  # [rotor, (thrust, roll, pitch, yaw)] in throttle
     trim: np.ndarray  # throttle of each rotor in hover
 
     def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray, tilt: np.ndarray | None = None) -> np.ndarray:
-        """Throttles from what is seen, with an excitation about the axes on top; without a tilt it stays in place."""
+        """Throttles for the state, with an excitation about the axes added; without a tilt it holds its position."""
         angles, rates, v, p = (np.asarray(seen[name]) for name in ("euler", "rates", "velocity", "position"))
         roll, pitch = np.clip([-0.1 * v[1], 0.1 * v[0]], -0.1, 0.1) if tilt is None else tilt
-        wanted = np.array(
+        demand = np.array(
             [
                 0.15 * (p[2] + HEIGHT_M) + 0.15 * v[2],
                 -0.30 * (angles[0] - roll) - 0.06 * rates[0],
@@ -67,11 +68,11 @@ class Hover:
                 -0.10 * math.remainder(angles[2], 2 * math.pi) - 0.15 * rates[2],
             ]
         )
-        return np.asarray(np.clip(self.trim + self.mixer @ (wanted + more), 0.0, 1.0))
+        return np.asarray(np.clip(self.trim + self.mixer @ (demand + more), 0.0, 1.0))
 
 
 def hover_of(spec: MulticopterSpec, trim: Sequence[float]) -> Hover:
-    """The feedback of a vehicle by its geometry alone."""
+    """The feedback of a vehicle from its geometry alone."""
     arm = max(math.hypot(*rotor.position_B_m[:2]) for rotor in spec.rotor)
     rows = [[1.0, -r.position_B_m[1] / arm, r.position_B_m[0] / arm, SPIN[r.spin]] for r in spec.rotor]
     return Hover(np.array(rows), np.asarray(trim, float))
@@ -89,8 +90,8 @@ def excited_flight(
 ) -> Record:
     """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise.
 
-    With `rig` the vehicle sits on a stiff rod through its centre of mass and turns about that axis alone: roll, pitch
-    or yaw. The rod has no friction. With `tilts` [row, (roll, pitch)] it follows these angles instead of its place.
+    With `rig` the vehicle is on a stiff rod through its centre of mass and turns about that axis alone: roll, pitch
+    or yaw. The rod has no friction. With `tilts` [row, (roll, pitch)] it follows these angles instead of a position.
     """
     if rig not in ("", *ATTITUDE):
         raise UnknownNameError("axis of the rig", rig, ATTITUDE)
@@ -136,7 +137,7 @@ def excited_flight(
 
 
 def with_noise(record: Record, noise: Mapping[str, float] | None = None, seed: int = 0) -> Record:
-    """A record with white noise of these standard deviations on top, else those of `NOISE`."""
+    """A record with added white noise of these standard deviations, by default those of `NOISE`."""
     random = np.random.default_rng(seed)
     tracks = {}
     for name, track in record.tracks.items():
@@ -153,10 +154,11 @@ def propulsion_stand(
     noise: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> dict[str, np.ndarray]:
-    """A rotor of a vehicle on a stand: throttle, speed, thrust and torque of each steady state, as `read_bench` has it.
+    """A rotor of a vehicle on a stand: throttle, speed, thrust and torque of each steady state, as in `read_bench`.
 
-    The frame is clamped, the supply is the full battery's. Noise is given for speed, thrust and torque. What a stand
-    measures is at its own air density: that of the vehicle's home, 50 m up.
+    The frame is clamped, the supply is the full battery's. `noise` is given for speed, thrust and torque. Values
+    are at the
+    air density of the vehicle's home, 50 m up.
     """
     vehicle = load_vehicle(name, control="external")
     if not isinstance(vehicle.spec, MulticopterSpec):
@@ -184,7 +186,7 @@ def propulsion_stand(
 
 
 def rest_record(name: str | Path, *, duration_s: float = 30.0, seed: int = 0) -> Record:
-    """What the first inertial unit of a vehicle says while it stands on the ground, motors off."""
+    """Record of the first inertial unit of a vehicle that stands on the ground, motors off."""
     vehicle = load_vehicle(name, control="external")
     model = compile_model(vehicle.diagram)
     state = start(model, seed=[seed])
@@ -203,7 +205,7 @@ def rest_record(name: str | Path, *, duration_s: float = 30.0, seed: int = 0) ->
 
 
 def _hold(state: RunState, axis: int | None) -> None:
-    """What a rod does: no place but its own, no turning but about its axis; a clamp (None) allows none at all."""
+    """Apply the constraint of a rod: no translation, rotation about its axis only; a clamp (None) allows none."""
     angles, rates = np.zeros(3), np.zeros(3)
     if axis is not None:
         angles[axis] = euler(state.get("body.q"))[axis]

@@ -27,14 +27,15 @@ from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.mixer import Controls, MultirotorMixer, load_mixer
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
-EXCHANGE_TICKS = 4  # of 1 ms: the autopilot's control runs so often
+EXCHANGE_TICKS = 4  # ms between two exchanges: the period of the autopilot's control
 ROTOR = "rotor/"
 SURFACES = {0: ("control.aileron", 1.0), 1: ("control.elevator", -1.0), 2: ("control.rudder", -1.0)}
-# of group 0, with its sign: positive elevator pitches down, positive rudder yaws left [BeardMcLain]; PX4's is up, right
+# controls of group 0 and their signs: positive elevator pitches down, positive rudder yaws left [BeardMcLain];
+# in PX4 they pitch up and yaw right
 
 
 class MixerOptions(Options):
-    """Which files, what they are wired to, and the value of outputs without a command."""
+    """Options of control system `mixer`: mixer files, wiring of outputs, values of outputs without a command."""
 
     main: Annotated[str, Field(description="Mixer file of the main outputs (MAIN1, MAIN2, …).")] = ""
     aux: Annotated[str, Field(description="Mixer file of the auxiliary outputs (AUX1, …).")] = ""
@@ -51,7 +52,7 @@ class MixerOptions(Options):
 
 
 class MixerSystem(ControlSystem):
-    """The reference autopilot, a board of mixers, and wires."""
+    """The reference autopilot whose controls pass through the mixer files of a PX4 board and wires to the actuators."""
 
     name = "mixer"
     fills = "mixer"
@@ -65,7 +66,7 @@ class MixerSystem(ControlSystem):
         self._silent = False
 
     def start(self, rig: Rig) -> None:
-        """Find what is wired to what; an actuator that no output drives is refused."""
+        """Resolve which output drives which actuator; raise MixerError if an actuator is driven by no output."""
         places = [place for place in rig.actuators if place in self.pilot.commands]
         driven = {place for place, _ in self._wires.values()}
         strange = sorted(driven - set(places))
@@ -79,8 +80,8 @@ class MixerSystem(ControlSystem):
                 f"{', '.join(self.board.names)}; wire them with --option wires=MAIN1=rotor/1,…"
             )
         self._straight = [(place, self.pilot.commands[place]) for place in places if place not in driven]
-        held = rig.state.model.flat.held.start
-        self._read = [(path, rig.held(path)) for path in self.pilot.reads if path in held]
+        start = rig.state.model.flat.held.start
+        self._read = [(path, rig.held(path)) for path in self.pilot.reads if path in start]
         self._rotors = [self.pilot.commands[place] for place in mixed if place.startswith(ROTOR)]
         self._inverse: np.ndarray | None = None
         if isinstance(self._spec, MulticopterSpec):
@@ -94,16 +95,16 @@ class MixerSystem(ControlSystem):
         self._done = self.pilot.view(done) if done in self.pilot.stepper.state.model.flat.held.start else None
 
     def controls(self) -> Controls:
-        """Group 0 of PX4: what the autopilot asks for, in its terms."""
+        """Controls of PX4's group 0 (roll, pitch, yaw, throttle; -1 to 1) for the autopilot's present commands."""
         if self._inverse is not None:
-            asked = self._inverse @ np.array([float(command[0]) for command in self._rotors])
-            return {(0, index): float(value) for index, value in enumerate(asked)}
-        found = {(0, index): sign * float(view[0]) for index, (view, sign) in self._surfaces.items()}
-        found[0, 3] = float(np.mean([command[0] for command in self._rotors])) if self._rotors else 0.0
-        return found
+            demands = self._inverse @ np.array([float(command[0]) for command in self._rotors])
+            return {(0, index): float(value) for index, value in enumerate(demands)}
+        controls = {(0, index): sign * float(view[0]) for index, (view, sign) in self._surfaces.items()}
+        controls[0, 3] = float(np.mean([command[0] for command in self._rotors])) if self._rotors else 0.0
+        return controls
 
     def exchange(self, rig: Rig) -> None:
-        """Sensors to the autopilot, its controls through the mixers, outputs to the actuators."""
+        """Pass the sensors to the autopilot, its controls through the mixers, and the outputs to the actuators."""
         for path, values in self._read:
             self.pilot.feed(path, values)
         self.pilot.advance(rig.time_s)
@@ -121,20 +122,20 @@ class MixerSystem(ControlSystem):
 
     @property
     def finished(self) -> bool:
-        """The mission is done and the motors are off."""
+        """Whether the mission is done and the motors are off."""
         return self._done is not None and bool(self._done[0] > 0.5)
 
     def stop(self) -> None:
-        """Nothing runs outside."""
+        """Do nothing: no process runs outside."""
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
+        """Rows of the flight's summary: which mixer output drives which actuator."""
         wired = ", ".join(f"{name} {'-' if sign < 0 else ''}{place}" for name, (place, sign) in self._wires.items())
         return {"mixer outputs": wired}
 
 
 def geometry_of(spec: MulticopterSpec) -> Geometry:
-    """The rotors of a vehicle as input of PX4's mixer generator: in arms, with one lever for all."""
+    """The rotors of a vehicle as input of PX4's mixer generator: positions in arm lengths, one torque ratio for all."""
     arm_m = float(np.mean([np.hypot(*rotor.position_B_m[:2]) for rotor in spec.rotor]))
     levers = [
         spec.propeller[rotor.propeller].torque_coefficient_Nms2 / spec.propeller[rotor.propeller].thrust_coefficient_Ns2
@@ -148,44 +149,47 @@ def geometry_of(spec: MulticopterSpec) -> Geometry:
 
 
 def wires_of(text: str, board: MixedOutputs) -> dict[str, tuple[str, float]]:
-    """Actuator and sense of each output; without a text, of the outputs of multirotor mixers."""
-    found: dict[str, tuple[str, float]] = {}
+    """Actuator and sign of each output, read from `MAIN1=name,MAIN2=-name`.
+
+    Without a text the outputs of multirotor mixers drive the rotors in their order.
+    """
+    wires: dict[str, tuple[str, float]] = {}
     for name, place in pairs(text, "wires").items():
         if name not in board.names:
             raise MixerError(f"wires: {name} is no output of the files: they drive {', '.join(board.names)}")
-        found[name] = (place.removeprefix("-"), -1.0 if place.startswith("-") else 1.0)
+        wires[name] = (place.removeprefix("-"), -1.0 if place.startswith("-") else 1.0)
     if not text:
         files = (board.main,) if board.aux is None else (board.main, board.aux)
         mixers = [mixer for file in files for mixer in file.mixers for _ in range(mixer.count)]
         turning = [n for n, mixer in zip(board.names, mixers, strict=True) if isinstance(mixer, MultirotorMixer)]
-        found = {name: (f"{ROTOR}{number}", 1.0) for number, name in enumerate(turning, 1)}
-    return found
+        wires = {name: (f"{ROTOR}{number}", 1.0) for number, name in enumerate(turning, 1)}
+    return wires
 
 
 def pairs(text: str, what: str) -> dict[str, str]:
-    """`MAIN1=a,AUX1=b` by name."""
-    found: dict[str, str] = {}
+    """Values by output name, both as texts, read from `MAIN1=a,AUX1=b`; `what` names the option in error texts."""
+    result: dict[str, str] = {}
     for part in filter(None, (word.strip() for word in text.split(","))):
         name, equals, value = part.partition("=")
         if not equals or not value:
             raise MixerError(f"{what}: '{part}' is not OUTPUT=VALUE, such as MAIN1=-1")
-        found[name.strip()] = value.strip()
-    return found
+        result[name.strip()] = value.strip()
+    return result
 
 
 def values(text: str, what: str) -> Mapping[str, float]:
-    """Numbers by output."""
-    found = {}
+    """Numbers by output name, read from `MAIN1=-1,AUX1=0`; `what` names the option in error texts."""
+    numbers = {}
     for name, value in pairs(text, what).items():
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError:
-            raise MixerError(f"{what}: {name}={value} is no number from -1 to 1") from None
-    return found
+            raise MixerError(f"{what}: '{value}' of {name} is no number; give one from -1 to 1") from None
+    return numbers
 
 
 class MixerKind(Kind):
-    """Repeats to the last bit: nothing here has a clock."""
+    """Kind of control system `mixer`; flights repeat to the last bit, because no part of it reads a clock."""
 
     name = "mixer"
     title = "Reference autopilot behind PX4 mixer files"
@@ -193,16 +197,16 @@ class MixerKind(Kind):
     options = MixerOptions
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always."""
+        """True: the same order always gives the same flight."""
         return True
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """The mixer files."""
+        """The mixer files, whose hashes belong to the record of a flight."""
         assert isinstance(options, MixerOptions)
         return tuple(Path(name) for name in (options.main, options.aux) if name)
 
     def seat(self, task: Task) -> Seat:
-        """The control system of the vehicle, cut out, behind its board."""
+        """The vehicle without its own autopilot, and that autopilot behind the board with the mixer files."""
         assert isinstance(task.options, MixerOptions)
         if task.script:
             raise LinkError("the reference autopilot behind mixers flies missions, no plan of another program")

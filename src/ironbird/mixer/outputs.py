@@ -15,7 +15,7 @@ from ironbird.errors import MixerError
 from ironbird.vehicles.mixer import Controls, MixerFile, SumMixer
 
 MAIN, AUX = "MAIN", "AUX"
-RANGE = 2.0  # from -1 to 1: the way for which a travel time is meant
+RANGE = 2.0  # from -1 to 1: the travel that a travel time refers to
 
 
 @dataclass
@@ -47,10 +47,10 @@ class MixedOutputs:
         return [f"{MAIN}{i + 1}" for i in range(self.main.count)] + [f"{AUX}{i + 1}" for i in range(aux)]
 
     def step(self, controls: Controls, *, armed: bool, failsafe: bool = False, dt_s: float) -> dict[str, float]:
-        """The outputs after `dt_s`."""
+        """Outputs (-1 to 1) by name after a step of `dt_s` seconds, for controls, arming and failsafe state."""
         files = [self.main] if self.aux is None else [self.main, self.aux]
         mixed = dict(zip(self.names, (v for file in files for v in file.apply(controls)), strict=True))
-        found = {}
+        outputs = {}
         for name, value in mixed.items():
             if failsafe:
                 value = self.failsafe.get(name, self._rest(name))
@@ -60,12 +60,12 @@ class MixedOutputs:
             if travel_s > 0 and before is not None:
                 most = RANGE * dt_s / travel_s
                 value = min(max(value, before - most), before + most)
-            found[name] = value
-        self._last = found
-        return dict(found)
+            outputs[name] = value
+        self._last = outputs
+        return dict(outputs)
 
     def _rest(self, name: str) -> float:
-        """A motor stands still, a servo is in the middle."""
+        """Value of an output at rest: -1 for a motor (stopped), 0 for a servo (centred)."""
         return -1.0 if self._motors.get(name) else 0.0
 
     @property

@@ -11,7 +11,7 @@ CONTROLS = ("roll", "pitch", "yaw", "thrust")
 
 
 def mixer_rows(file: MixerFile) -> list[tuple[str, dict[str, str]]]:
-    """Title and rows of a table for each mixer."""
+    """Title and table rows (label, text) of each mixer of a file."""
     tables, first = [], 1
     for mixer in file.mixers:
         rows = {f"output {first + i}": text for i, text in enumerate(mixer.texts())}
@@ -35,7 +35,7 @@ def _title(mixer: Mixer) -> str:
 
 
 def mixer_data(file: MixerFile) -> dict[str, Any]:
-    """The same for programs."""
+    """The mixers of a file as plain data for JSON: line, first output, number of outputs, fields of their kind."""
     mixers, first = [], 1
     for mixer in file.mixers:
         data: dict[str, Any] = {"line": mixer.line, "first_output": first, "outputs": mixer.count}

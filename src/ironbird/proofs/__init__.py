@@ -1,1 +1,1 @@
-"""What the product shows about itself: check cases, determinism, estimators, speed."""
+"""Measurements of Ironbird itself: NASA check cases, determinism, estimators, speed."""

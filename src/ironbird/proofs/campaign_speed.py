@@ -25,11 +25,8 @@ from ironbird.flight.prepare import forget, model_of
 
 FLIGHTS = 10_000
 RERUNS = 10
-MODULES, NOT_WRITTEN = (
-    "PYTHONPYCACHEPREFIX",
-    "PYTHONDONTWRITEBYTECODE",
-)  # where compiled modules are; that none are kept
-LOOK_S = 1.0  # between two looks at the most memory that the workers ever had
+MODULES, NOT_WRITTEN = "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"  # environment: folder of modules; none written
+LOOK_S = 1.0  # s between two reads of the workers' peak memory
 VEHICLE, CONTROL = "quad_f450", "reference"
 SUITE = """schema = 1
 title = "One-minute flights with a fault"
@@ -70,21 +67,20 @@ samples = {flights}
 def measure(
     *, flights: int = FLIGHTS, workers: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> dict[str, Any]:
-    """Fly a campaign into a store that is thrown away; the clock runs from before its definition is read.
+    """Fly a campaign into a temporary store; the wall time starts before its definition is read.
 
-    `share_outside_kernel` is all that is not the kernel: 1 - K / (workers x wall time), where K is the processor time
-    of all workers in native code (flights and twins). Reading and storing, starting workers, preparing, judging,
-    waiting, and what other programs took of the machine all count as outside. Python's compiled modules are there
-    before, as an installation has them.
+    `share_outside_kernel` is 1 - K / (workers x wall time), where K is the processor time of all workers in native code
+    (flights and twins). Reading and storing, starting workers, preparing, judging, waiting, and the time that other
+    programs took of the machine all count as outside. Python's compiled modules exist before, as in an installation.
     """
     workers = workers or os.cpu_count() or 1
     if MODULES not in os.environ:
-        with tempfile.TemporaryDirectory(prefix="ironbird-modules-") as kept:
-            with _variables({MODULES: kept}, without=NOT_WRITTEN):
+        with tempfile.TemporaryDirectory(prefix="ironbird-modules-") as modules:
+            with _variables({MODULES: modules}, without=NOT_WRITTEN):
                 _compile_modules()
-            with _variables({MODULES: kept}):
+            with _variables({MODULES: modules}):
                 return measure(flights=flights, workers=workers, progress=progress)
-    model_of(make_order(VEHICLE, control=CONTROL)).build_all()  # what is measured is flying, not compiling
+    model_of(make_order(VEHICLE, control=CONTROL)).build_all()  # measure flying, not compiling
     forget()
     with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as folder:
         suite = Path(folder) / "suite.toml"
@@ -118,7 +114,7 @@ def measure(
 
 
 def _compile_modules() -> None:
-    """Fly a few flights in a process of its own, which keeps the modules that it compiles."""
+    """Fly a few flights in a separate process, so that Python's compiled modules exist in the cache."""
     command = [sys.executable, "-c", f"import {__name__} as b; b.measure(flights=16, workers=1)"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -126,10 +122,10 @@ def _compile_modules() -> None:
 
 
 @contextmanager
-def _variables(given: dict[str, str], without: str = "") -> Iterator[None]:
-    """Variables of this process and of those that it starts, while the block runs."""
+def _variables(variables: dict[str, str], without: str = "") -> Iterator[None]:
+    """Set environment variables of this process and its children while the block runs; remove the one `without`."""
     before = dict(os.environ)
-    os.environ.update(given)
+    os.environ.update(variables)
     os.environ.pop(without, None)
     try:
         yield
@@ -140,28 +136,28 @@ def _variables(given: dict[str, str], without: str = "") -> Iterator[None]:
 
 @contextmanager
 def _peak_memory() -> Iterator[dict[int, int]]:
-    """Largest memory in bytes of this process and of each of its children, by process, while the block runs."""
-    found: dict[int, int] = {}
+    """Largest memory in bytes of this process and of each child, by process id, measured while the block runs."""
+    peaks: dict[int, int] = {}
     over = threading.Event()
 
     def watch() -> None:
         while True:
             for process in (os.getpid(), *_children()):
-                found[process] = max(found.get(process, 0), _high_water(process))
+                peaks[process] = max(peaks.get(process, 0), _high_water(process))
             if over.wait(LOOK_S):
                 return
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield found
+        yield peaks
     finally:
         over.set()
         watcher.join()
 
 
 def _children() -> list[int]:
-    """Processes that any thread of this one has started (Linux)."""
+    """Ids of the processes that any thread of this process has started (Linux)."""
     texts = [_read(Path(f"/proc/self/task/{thread}/children")) for thread in _threads()]
     return [int(word) for text in texts for word in text.split()]
 
@@ -171,7 +167,7 @@ def _threads() -> list[str]:
 
 
 def _high_water(process: int) -> int:
-    """VmHWM: the most that a process ever had in memory; 0 if it is gone."""
+    """VmHWM: the largest resident memory of a process in bytes; 0 if the process has ended."""
     for line in _read(Path(f"/proc/{process}/status")).splitlines():
         if line.startswith("VmHWM:"):
             return 1024 * int(line.split()[1])

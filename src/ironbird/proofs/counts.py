@@ -1,9 +1,9 @@
-"""Instructions of the full loop by part: `valgrind --tool=callgrind` counts them, line by line of the emitted C.
+"""Instructions of the full loop by part, counted by `valgrind --tool=callgrind` for each line of the emitted C.
 
 Counts do not depend on the load of a machine, so they compare two states of the code where times cannot. The kernel
-runs as a program of its own, eight lanes in a block, built for x86-64-v3 (AVX2), because Valgrind knows no AVX-512; the
-instructions of a machine with AVX-512 are about half as many. A count is no time: divisions, roots and misses of the
-cache take longer than additions.
+runs as a separate program, eight lanes in a block, built for x86-64-v3 (AVX2), because Valgrind does not support
+AVX-512; a machine with AVX-512 needs about half as many instructions. A count is no time: divisions, roots and cache
+misses take longer than additions.
 
 A line of the emitted C belongs to the block whose result needs it first, in the order in which results are written.
 Functions of the headers count where they are called.
@@ -33,7 +33,7 @@ from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run
 
 TARGET = "x86_64_v3"
-WARM_S = 5.0  # of flight before it is counted: take-off is over
+WARM_S = 5.0  # s of flight before the count begins: take-off is over
 COUNTED_S = 1.0
 LOG_S = 0.02
 NO_VALGRIND = "valgrind is not installed: 'apt-get install valgrind' brings it"
@@ -41,7 +41,7 @@ HELPERS = '#include "ib_math.h"\n#include "ib_noise.h"\n'
 WRAPPED = f"""#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
 {HELPERS}#pragma clang attribute pop
 __attribute__((used, retain)) volatile int ib_written = 1;
-"""  # what has no lines counts where it is called; without a variable that is written Valgrind reads no lines at all
+"""  # functions without lines count where they are called; without a written variable Valgrind reads no lines
 
 PLANT, SENSORS, NOISE, TAPS = "plant: derivatives and steps", "sensors", "noise", "taps and voting"
 PREDICT, FUSE = "estimator: every sample", "estimator: covariance and fusion, while due"
@@ -76,17 +76,17 @@ HEAD = re.compile(r"static (?:inline )?\w+ (ib_model_\w+)\(.*\) \{$")
 
 
 def parts_of_lines(text: str) -> dict[int, str]:
-    """The part that each line of an emitted C text belongs to; lines count from 1."""
-    found: dict[int, str] = {}
+    """The part to which each line of an emitted C text belongs, by line number (from 1)."""
+    parts: dict[int, str] = {}
     for name, first, lines in _functions(text):
         whole = next((part for pattern, part in FUNCTIONS if re.fullmatch(pattern, name)), None)
         owners = [whole] * len(lines) if whole else _parts_of_samples(lines)
-        found.update({first + i: part for i, part in enumerate(owners) if part is not None})
-    return found
+        parts.update({first + i: part for i, part in enumerate(owners) if part is not None})
+    return parts
 
 
 def _functions(text: str) -> Iterator[tuple[str, int, list[str]]]:
-    """Name, number of the first line of the body, lines of the body."""
+    """The functions of a C text: name, number of the first line of the body, lines of the body."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if head := HEAD.match(line):
@@ -95,7 +95,7 @@ def _functions(text: str) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def _parts_of_samples(lines: list[str]) -> list[str | None]:
-    """The part of each line of a function that computes samples."""
+    """The part of each line in a function that computes samples; None for lines that belong to no part."""
     defines: dict[str, list[int]] = {}  # variable -> lines that give it a value
     needs: list[list[str]] = []
     stores: list[tuple[int, str]] = []
@@ -124,7 +124,7 @@ def _parts_of_samples(lines: list[str]) -> list[str | None]:
             if blocks[at] is None:
                 blocks[at] = block
                 waiting += [place for name in needs[at] for place in defines.get(name, ())]
-    for number in range(len(lines) - 2, -1, -1):  # conditions belong to what they guard
+    for number in range(len(lines) - 2, -1, -1):  # a condition belongs to the part that it guards
         blocks[number] = blocks[number] if blocks[number] is not None else blocks[number + 1]
     parts: list[str | None] = []
     for line, owner, inside in zip(lines, blocks, guarded, strict=True):
@@ -135,21 +135,21 @@ def _parts_of_samples(lines: list[str]) -> list[str | None]:
 
 @dataclass
 class Callgrind:
-    """What callgrind wrote, by function, file and line."""
+    """Instruction counts of a callgrind file, by function, file and line."""
 
     total: int = 0
     own: Counter[tuple[str, str, int]] = field(default_factory=Counter)
-    calls: Counter[tuple[str, str, int, str]] = field(default_factory=Counter)  # with the function that is called
+    calls: Counter[tuple[str, str, int, str]] = field(default_factory=Counter)  # the last entry is the function called
 
     @staticmethod
     def read(text: str) -> Callgrind:
-        """Of a file without compressed names and positions."""
-        found, function, file, called = Callgrind(), "", "", ""
+        """Parse the text of a callgrind file that was written without compressed names and positions."""
+        counts, function, file, called = Callgrind(), "", "", ""
         after_call = False
         for line in text.splitlines():
             key, equals, value = line.partition("=")
             if line.startswith(("totals:", "summary:")):
-                found.total = int(line.split()[1])
+                counts.total = int(line.split()[1])
             elif equals and key in ("fl", "fi", "fe"):
                 file = Path(value).name
             elif equals and key == "fn":
@@ -161,17 +161,17 @@ class Callgrind:
             elif line[:1].isdigit():
                 place, cost = line.split()[:2]
                 if after_call:
-                    found.calls[function, file, int(place), called] += int(cost)
+                    counts.calls[function, file, int(place), called] += int(cost)
                 else:
-                    found.own[function, file, int(place)] += int(cost)
+                    counts.own[function, file, int(place)] += int(cost)
                 after_call = False
-        return found
+        return counts
 
 
 def by_part(counted: Callgrind, text: str, loop: Mapping[str, str]) -> dict[str, int]:
-    """Instructions of each part; `driver` is the program around the kernel (ib_main.c).
+    """Instructions by part; `driver` is the program around the kernel (ib_main.c).
 
-    `loop` are the texts of the headers with the run loop, by name. The parts sum up to the total: a function without
+    `loop` holds the texts of the headers with the run loop, by name. The parts sum up to the total: a function without
     lines of the kernel counts at the lines that call it.
     """
     parts = parts_of_lines(text)
@@ -202,18 +202,18 @@ def by_part(counted: Callgrind, text: str, loop: Mapping[str, str]) -> dict[str,
         if function not in below:
             below.add(function)
             waiting += [called for caller, _, _, called in counted.calls if caller == function]
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for (function, file, line), cost in counted.own.items():
         if function in kernel or function not in below:
-            found[part(file, line) if function in kernel else "driver"] += cost
+            counts[part(file, line) if function in kernel else "driver"] += cost
     for (function, file, line, called), cost in counted.calls.items():
         if called in below and function not in below:
-            found[part(file, line) if function in kernel else "driver"] += cost
-    return dict(found)
+            counts[part(file, line) if function in kernel else "driver"] += cost
+    return dict(counts)
 
 
 def _between(text: str, first: str, last: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, from one that holds `first` to one that holds `last`."""
+    """Lines with their numbers, from one that contains `first` to one that contains `last`."""
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
         inside = inside or first in line
@@ -224,7 +224,7 @@ def _between(text: str, first: str, last: str) -> Iterator[tuple[int, str]]:
 
 
 def count(state: RunState, until_s: float, log: list[str]) -> tuple[Callgrind, str]:
-    """Instructions of a run from where it is to an end, and the C text that was run."""
+    """Run a state until `until_s` under callgrind; returns the counts and the C text of the program."""
     if not shutil.which("valgrind"):
         raise IronbirdError(NO_VALGRIND)
     plan = LogPlan.make(state.model, log, LOG_S)
@@ -244,7 +244,7 @@ def count(state: RunState, until_s: float, log: list[str]) -> tuple[Callgrind, s
 
 
 def measure(*, seconds: float = COUNTED_S, vehicle: str = VEHICLE, control: str = "reference") -> dict[str, Any]:
-    """Instructions for a millisecond of flight and vehicle, by part."""
+    """Instructions per millisecond of flight and vehicle, by part, as data for JSON."""
     if not shutil.which("valgrind"):
         raise IronbirdError(NO_VALGRIND)
     order = make_order(vehicle, control=control, weather=WIND)
@@ -253,8 +253,8 @@ def measure(*, seconds: float = COUNTED_S, vehicle: str = VEHICLE, control: str 
     run(state, WARM_S, log=LOG, threads=1)
     counted, text = count(state, WARM_S + seconds, LOG)
     loop = {name: (native.HEADERS / name).read_text() for name in ("ib_loop.h", "ib_integrate.h")}
-    found = by_part(counted, text, loop)
-    driver = found.pop("driver", 0)
+    parts = by_part(counted, text, loop)
+    driver = parts.pop("driver", 0)
     scale = 1.0 / (seconds * 1e3 * LANES)
     return {
         "vehicle": vehicle,
@@ -264,13 +264,13 @@ def measure(*, seconds: float = COUNTED_S, vehicle: str = VEHICLE, control: str 
         "counted_s": seconds,
         "instructions": counted.total,
         "outside_the_kernel": driver,
-        "per_ms_and_vehicle": {part: round(found.get(part, 0) * scale, 1) for part in PARTS},
-        "per_ms_and_vehicle_total": round(sum(found.values()) * scale, 1),
+        "per_ms_and_vehicle": {part: round(parts.get(part, 0) * scale, 1) for part in PARTS},
+        "per_ms_and_vehicle_total": round(sum(parts.values()) * scale, 1),
     }
 
 
 def rows(result: Mapping[str, Any]) -> dict[str, str]:
-    """Lines of a table."""
+    """The counts by part as rows of a table, each with its share of the total."""
     total = result["per_ms_and_vehicle_total"]
     parts = {part: f"{value:.0f} ({100 * value / total:.1f} %)" for part, value in result["per_ms_and_vehicle"].items()}
     return {**parts, "all": f"{total:.0f}"}

@@ -35,7 +35,7 @@ SIGNALS = ["body", "wind/turbulence.wind_N", at.BATTERY.voltage, "rotor*"]
 
 @dataclass(frozen=True)
 class Result:
-    """One way of running the flight, and the hash that came out; a skipped one says why."""
+    """One way of running the flight, with the resulting hash, or the reason why it was skipped."""
 
     way: str
     until_s: float
@@ -44,7 +44,10 @@ class Result:
 
 
 def flights(vehicle: str, lanes: int, place: int, seed: int) -> list[Order]:
-    """The flight in one place among others: a hover in wind with turbulence and a motor that fades for a while."""
+    """Orders of one batch: the flight at position `place`, other flights in the other lanes.
+
+    The flight is a hover in wind with turbulence and a motor whose thrust fades for a while.
+    """
     wind = Weather(5.0, 127.0, 8.0)
     own = make_order(vehicle, control="truth", mission="hover", weather=wind, seed=seed, faults=[FAULT])
     other = replace(own, faults=())
@@ -62,7 +65,7 @@ def _hash_in_process(job: tuple[str, int, int, int, float]) -> str:
 
 
 def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> Iterator[Result]:
-    """Run the flight in all ways, one after the other."""
+    """Run the flight in all ways, one after the other, and yield the result of each."""
     model = compile_model(load_vehicle(vehicle, control="truth").diagram)
     for lanes, place, threads in ((1, 0, 1), (4, 0, 1), (4, 3, 1), (64, 0, 1), (64, 37, 1), (64, 63, 2)):
         log = run(prepare(model, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS, threads=threads)
@@ -102,7 +105,7 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
 
 
 def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Iterator[Result]:
-    """Fly an autopilot again and again in virtual time, every second time beside busy cores.
+    """Fly an autopilot `runs` times in virtual time, every second time with all cores busy; yield the result of each.
 
     The hash covers the flight, all that the autopilot sent, every switch between its threads, and its own log.
     """
@@ -121,7 +124,7 @@ def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Ite
 
 @contextlib.contextmanager
 def _busy_cores(wanted: bool) -> Iterator[None]:
-    """A process on each core that does nothing but that."""
+    """Keep every core busy with a process in an endless loop while the block runs; do nothing if `wanted` is False."""
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)] if wanted else []
     try:
@@ -138,7 +141,7 @@ def all_equal(results: list[Result]) -> bool:
     for result in results:
         if not result.skipped:
             hashes.setdefault(result.until_s, set()).add(result.sha256)
-    return all(len(found) == 1 for found in hashes.values())
+    return all(len(digests) == 1 for digests in hashes.values())
 
 
 def _on_target(model: CompiledModel, orders: list[Order], place: int, until_s: float) -> str:

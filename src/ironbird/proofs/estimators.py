@@ -35,7 +35,7 @@ FIELD_N = (2.1e-5, 1.5e-6, 4.3e-5)  # a place in Europe; example number
 GYRO_NOISE, GYRO_BIAS, GYRO_WALK = 0.003, 0.005, 5e-5
 ACCEL_NOISE, ACCEL_BIAS, ACCEL_WALK = 0.05, 0.05, 5e-4
 MAG_NOISE, MAG_BIAS, FIELD_SPREAD = 3e-7, 5e-7, 2e-7
-HEADING_SPREAD = 0.03  # rad: offset and field of the two before, over a horizontal field of 21 uT, in both axes
+HEADING_SPREAD = 0.03  # rad: the two magnetometer errors above over a horizontal field of 21 uT, in both axes
 BARO_NOISE = 0.3
 EPH, EPV, SPEED_ACCURACY = 0.8, 1.2, 0.15
 GNSS_DELAY_S = 0.12
@@ -50,7 +50,7 @@ MATCHED: dict[str, Number] = {
 
 
 class KnownFlight(Block):
-    """Stand, climb, circle: position and heading in closed form, the rest by exact derivatives.
+    """Test trajectory (stand, climb, circle): position and heading in closed form, the rest by exact derivatives.
 
     The floor is square to the specific force. Not modelled: everything else.
     """
@@ -92,7 +92,7 @@ class KnownFlight(Block):
         climb = p.height * _smooth((t - p.climb_start) / p.climb_time)
         position = ca.vertcat(p.radius * ca.sin(angle), p.radius * (1 - ca.cos(angle)), -climb)
         velocity = ca.jacobian(position, t)
-        force = ca.jacobian(velocity, t) - ca.vertcat(0, 0, GRAVITY)  # per mass, all but gravity
+        force = ca.jacobian(velocity, t) - ca.vertcat(0, 0, GRAVITY)  # specific force: force per mass without gravity
         z = -force / ca.sqrt(ca.dot(force, force))
         y = ca.cross(z, ca.vertcat(ca.cos(angle), ca.sin(angle), 0))
         y = y / ca.sqrt(ca.dot(y, y))
@@ -155,9 +155,14 @@ class SimpleImu(Block):
     def output(self, x: View, u: View, p: View) -> Values:
         bias = self._bias(x, u, p)
         truth = ca.vertcat(u.specific_force_B, u.w_NB_B)
-        found = p.gain * (truth + bias + p.rough * _spread(p.noise) * u.white) + p.offset
+        measured = p.gain * (truth + bias + p.rough * _spread(p.noise) * u.white) + p.offset
         biases = {"accel_bias_B": bias[:3], "gyro_bias_B": bias[3:]}
-        return {"accel_B": found[:3], "gyro_B": found[3:], "stamp": ca.if_else(p.alive > 0.5, u.time, 0), **biases}
+        return {
+            "accel_B": measured[:3],
+            "gyro_B": measured[3:],
+            "stamp": ca.if_else(p.alive > 0.5, u.time, 0),
+            **biases,
+        }
 
 
 def _spread(pair: ca.SX) -> ca.SX:
@@ -281,8 +286,8 @@ def estimation_rig(estimators: Mapping[str, tuple[Block, Mapping[str, Number]]])
 def attitude_error_B(estimated: np.ndarray, true: np.ndarray) -> np.ndarray:
     """Rotation from the estimated to the true attitude as a small-angle vector in B; matrices as logged, [..., 9]."""
     shape = (*estimated.shape[:-1], 3, 3)
-    found, truth = (m.reshape(shape).swapaxes(-1, -2) for m in (estimated, true))  # stored column by column
-    e = found.swapaxes(-1, -2) @ truth
+    estimate, truth = (m.reshape(shape).swapaxes(-1, -2) for m in (estimated, true))  # stored column by column
+    e = estimate.swapaxes(-1, -2) @ truth
     return 0.5 * np.stack(
         [e[..., 2, 1] - e[..., 1, 2], e[..., 0, 2] - e[..., 2, 0], e[..., 1, 0] - e[..., 0, 1]], axis=-1
     )
@@ -299,7 +304,7 @@ class AttitudeErrorRow:
     tilt_max_rad: float
 
     def sentence(self) -> str:
-        """For people."""
+        """The errors in degrees as text for a table."""
         tilt, heading, worst = np.degrees([self.tilt_rms_rad, self.heading_rms_rad, self.tilt_max_rad])
         return f"tilt {tilt:.3f}° rms ({worst:.3f}° at most), heading {heading:.3f}° rms"
 
@@ -309,7 +314,7 @@ PHASES = {"hover": (6.0, 10.0), "turn": (20.0, 60.0)}  # s
 
 @functools.cache
 def comparison_model() -> CompiledModel:
-    """Both estimators on the known flight."""
+    """Compiled model of the known flight with both estimators (Kalman and complementary filter)."""
     complementary: dict[str, Number] = {"field_0": FIELD_N}
     return compile_model(
         estimation_rig(
@@ -331,9 +336,9 @@ def attitude_error_table(*, lanes: int = 64, seed: int = 1, until_s: float = 60.
 
 def _row(log: Log, estimator: str, phase: str, window_s: tuple[float, float]) -> AttitudeErrorRow:
     rows = (log.time_s >= window_s[0]) & (log.time_s < window_s[1])
-    found = log.all_lanes(f"{estimator}.R_NB")[:, rows]
-    error_B = attitude_error_B(found, log.all_lanes("flight.R_NB")[:, rows])
-    R = found.reshape(*found.shape[:-1], 3, 3).swapaxes(-1, -2)
+    estimate = log.all_lanes(f"{estimator}.R_NB")[:, rows]
+    error_B = attitude_error_B(estimate, log.all_lanes("flight.R_NB")[:, rows])
+    R = estimate.reshape(*estimate.shape[:-1], 3, 3).swapaxes(-1, -2)
     error_N = (R @ error_B[..., None])[..., 0]
     tilt = np.hypot(error_N[..., 0], error_N[..., 1])
     tilt_rms, heading_rms = (float(np.sqrt(np.mean(angle**2))) for angle in (tilt, error_N[..., 2]))

@@ -1,4 +1,4 @@
-"""Speed: measured as a ratio against JSBSim's F450 in the same run on one core, never as bare seconds.
+"""Speed, measured as a ratio to JSBSim's F450 in the same run on one core, never as bare seconds.
 
 A ratio compares the time that both need for a millisecond of flight: JSBSim in steps of 1 ms, the kernel as flights use
 it (`integration` of the vehicle). The same with the kernel in steps of 1 ms and order 4 is reported too.
@@ -39,7 +39,7 @@ WIND = Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep JSBSim from writing to standard output, which is for the figures: natively, or through Python's."""
+    """Keep JSBSim, both its C++ and its Python part, from writing to standard output, which carries the figures."""
     sys.stdout.flush()
     saved, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -53,7 +53,7 @@ def _silence() -> Iterator[None]:
 
 
 def _jsbsim_loop(steps: int) -> Callable[[], float]:
-    """JSBSim's F450 in the air with turning rotors; returns a call that runs it and gives seconds."""
+    """JSBSim's F450 in flight with turning rotors; returns a function that runs it and returns the seconds taken."""
     try:
         import jsbsim
     except ImportError:
@@ -61,13 +61,13 @@ def _jsbsim_loop(steps: int) -> Callable[[], float]:
     with _silence():
         model = jsbsim.FGFDMExec(str(Path(jsbsim.__file__).parent))
         model.set_debug_level(0)
-        found = model.load_model("F450")
-    if not found:
-        raise IronbirdError("this jsbsim has no aircraft F450")
+        loaded = model.load_model("F450")
+    if not loaded:
+        raise IronbirdError("this jsbsim has no aircraft F450: install the package of PyPI, which has it")
     model.set_dt(STEP_S)
 
     def once() -> float:
-        model["ic/h-sl-ft"] = 20000.0  # stays in the air for the whole run
+        model["ic/h-sl-ft"] = 20000.0  # high enough to stay in the air for the whole run
         model.run_ic()
         for motor in range(4):
             model[f"fcs/throttle-cmd-norm[{motor}]"] = HOVER_THROTTLE
@@ -80,12 +80,12 @@ def _jsbsim_loop(steps: int) -> Callable[[], float]:
 
 
 def _our_model(control: str, integration: str = "") -> CompiledModel:
-    """The F450 as flights compile it."""
+    """Ironbird's F450, compiled as for flights."""
     return model_of(make_order(VEHICLE, control=control, mission="square", integration=integration))
 
 
 def _our_loop(model: CompiledModel, lanes: int, until_s: float) -> Callable[[], float]:
-    """A closed loop with wind, contact, battery and a 50 Hz log; returns a call that gives seconds."""
+    """Ironbird's closed loop with wind, contact, battery and a 50 Hz log, as a function that returns seconds."""
     orders = [make_order(VEHICLE, mission="square", weather=WIND, seed=1 + lane) for lane in range(lanes)]
 
     def once() -> float:
@@ -98,7 +98,7 @@ def _our_loop(model: CompiledModel, lanes: int, until_s: float) -> Callable[[], 
 
 
 def operations_per_step(model: CompiledModel) -> float:
-    """Arithmetic operations of one tick, sampled blocks by their rate; guarded parts (contact) counted in full."""
+    """Arithmetic operations per tick; sampled blocks count by their rate, guarded parts (contact) in full."""
     ops, stages = model.source.operations, METHODS[model.method]
     total = float(stages) * ops["rates"] + ops["project"] + ops["tick"] / 4 + ops["stop"]
     total += sum(float(ops[key]) / float(key.split()[2]) for key in ops if key.startswith("samples every "))
@@ -109,7 +109,7 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
     """All figures; `quick` uses shorter runs (for tests of the tool itself, not for figures)."""
     say = progress or (lambda _text: None)
     steps = 2_000 if quick else 20_000
-    jsbsim = _jsbsim_loop(steps)  # first: it may be missing, and what follows takes a while
+    jsbsim = _jsbsim_loop(steps)  # JSBSim first: if it is not installed, this fails before the long measurements
     model, close = _our_model("truth"), _our_model("truth", CLOSE.text())
     say("compiling the kernels")
     single_s, lanes_s = (2.0, 1.0) if quick else (30.0, 30.0)

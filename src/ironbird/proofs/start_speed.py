@@ -1,7 +1,7 @@
-"""How long a command takes from its start to its end: a first flight, a later one, help.
+"""Time from the start to the end of a command: a first flight, a later one, help.
 
-Python's compiled modules are there before (an installation has them); they are kept in a folder of the measurement, so
-that they are also written where PYTHONDONTWRITEBYTECODE is set.
+Python's compiled modules exist before the measurement, as in an installation; they are kept in a folder of the
+measurement, so that they are also written where PYTHONDONTWRITEBYTECODE is set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ironbird.errors import IronbirdError
 HOVER = ("fly", "quad_f450", "--mission", "hover", "--until", "10", "--out")
 ROUNDS = 5
 QUICK = "IRONBIRD_QUICK"
-WAIT_S = 600.0  # for the optimised library of a first flight
+WAIT_S = 600.0  # s to wait for the optimised library of a first flight
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Took:
 
 
 def command(environment: dict[str, str], *arguments: str) -> Took:
-    """Run the command line as a user starts it."""
+    """Run `ironbird` with arguments in a new process, as a user starts it; returns its wall and processor time."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "ironbird.cli", *arguments], capture_output=True, text=True, env=environment
@@ -48,7 +48,7 @@ def command(environment: dict[str, str], *arguments: str) -> Took:
 
 
 def environment_in(folder: Path) -> dict[str, str]:
-    """Variables for commands whose caches are in a folder: of Ironbird, of the C compiler, and Python's own."""
+    """Environment variables that put all caches (Ironbird, C compiler, Python) into a folder."""
     own = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", QUICK)}
     return {
         **own,
@@ -62,7 +62,7 @@ def environment_in(folder: Path) -> dict[str, str]:
 def measure(*, rounds: int = ROUNDS, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Medians and spread of a first flight (10 s hover, log and page), a later one, `--help` and `fly --help`."""
     say = progress or (lambda _text: None)
-    found: dict[str, list[Took]] = {"cold": [], "cold_optimised": [], "warm": [], "help": [], "fly_help": []}
+    runs: dict[str, list[Took]] = {"cold": [], "cold_optimised": [], "warm": [], "help": [], "fly_help": []}
     waited: list[float] = []
     with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as place:
         folder = Path(place)
@@ -73,16 +73,16 @@ def measure(*, rounds: int = ROUNDS, progress: Callable[[str], None] | None = No
         for number in range(rounds):
             say(f"round {number + 1} of {rounds}")
             _empty(folder)
-            found["cold_optimised"].append(command({**environment, QUICK: "0"}, *HOVER, out))
+            runs["cold_optimised"].append(command({**environment, QUICK: "0"}, *HOVER, out))
             _empty(folder)
             begin = time.perf_counter()
-            found["cold"].append(command(environment, *HOVER, out))
+            runs["cold"].append(command(environment, *HOVER, out))
             _wait_for_both(folder / "cache")
             waited.append(time.perf_counter() - begin)
-            found["warm"].append(command(environment, *HOVER, out))
-            found["help"].append(command(environment, "--help"))
-            found["fly_help"].append(command(environment, "fly", "--help"))
-    result: dict[str, Any] = {name: _figures(took) for name, took in found.items()}
+            runs["warm"].append(command(environment, *HOVER, out))
+            runs["help"].append(command(environment, "--help"))
+            runs["fly_help"].append(command(environment, "fly", "--help"))
+    result: dict[str, Any] = {name: _figures(took) for name, took in runs.items()}
     result["optimised_after_s"] = _spread(waited)
     result["rounds"] = rounds
     return result
@@ -94,7 +94,7 @@ def _empty(folder: Path) -> None:
 
 
 def _wait_for_both(cache: Path) -> None:
-    """Until the library of the quick build and that from the background are there."""
+    """Wait until the library of the quick build and the optimised one from the background are in the cache."""
     until = time.monotonic() + WAIT_S
     while len(list(cache.glob("*/*.so"))) < 2:
         if time.monotonic() > until:
@@ -118,7 +118,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 def rows(result: dict[str, Any]) -> dict[str, str]:
-    """The figures for people."""
+    """The figures as rows of a table: label and text with the unit."""
     names = {
         "cold": "10 s hover, empty caches",
         "cold_optimised": "the same, IRONBIRD_QUICK=0",
@@ -126,13 +126,13 @@ def rows(result: dict[str, Any]) -> dict[str, str]:
         "help": "--help",
         "fly_help": "fly --help",
     }
-    said = {
+    texts = {
         name: f"{text(result[key]['wall_s'])} s, processor {text(result[key]['processor_s'])} s"
         for key, name in names.items()
     }
-    return {**said, "optimised kernel there after": f"{text(result['optimised_after_s'])} s"}
+    return {**texts, "optimised kernel there after": f"{text(result['optimised_after_s'])} s"}
 
 
 def text(spread: dict[str, float]) -> str:
-    """A median with its spread."""
+    """A median in seconds with its spread, as text."""
     return f"{spread['median']:.2f} ({spread['low']:.2f} to {spread['high']:.2f})"

@@ -1,1 +1,1 @@
-"""The bench of [ProVANT]: a tilt-rotor under a board that asks for its sensors over a serial line."""
+"""The test bench of [ProVANT]: a tilt-rotor controlled by a board that requests sensor values over a serial line."""

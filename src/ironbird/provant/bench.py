@@ -1,8 +1,8 @@
-"""The whole bench of [ProVANT]: one mission under the board and under the same law in the kernel, and their difference.
+"""The bench of [ProVANT]: one mission flown by the board and by the same law in the kernel, and their difference.
 
-What may differ: the board computes in single precision, gets its references and sensors over serial lines and answers
-over one. In the kernel a command needs no line; with `delay_samples` the actuator links of that flight are late by so
-many of their samples of 2 ms, which is what the lines of the board take.
+Expected differences: the board computes in single precision and gets references and sensors, and sends commands, over
+serial lines. In the kernel a command needs no line; with `delay_samples` the actuator links of that flight are late by
+so many of their samples of 2 ms, which is the delay of the board's lines.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ SIGNALS = {  # name -> signal and unit
     "tilts": (at.BODY("tilt"), "rad"),
 }
 INPUTS = "control.wanted"
-LATE_S = 0.013  # [ProVANT] Fig. 14: the second, small heap
+LATE_S = 0.013  # [ProVANT] Fig. 14: the second, smaller peak of the histogram
 
 
 @dataclass
 class Bench:
-    """Two flights of one mission, and what the links of the board did."""
+    """Two flights of one mission (board and kernel), and the statistics of the board's links."""
 
     board: Flight
     kernel: Flight
@@ -50,12 +50,12 @@ class Bench:
     counters: dict[str, Any] = field(default_factory=dict)
 
     def together(self, begin_s: float = 0.0) -> np.ndarray:
-        """Rows of both logs that are compared, from a time on."""
+        """Indices of the log rows that both flights share, from `begin_s` on."""
         rows = min(self.board.log.rows(), self.kernel.log.rows())
         return np.flatnonzero(self.board.log.time()[:rows] >= begin_s)
 
     def difference(self, name: str, begin_s: float = 0.0) -> np.ndarray:
-        """Of a quantity between both flights, row by row."""
+        """Difference of a quantity (a name of SIGNALS) between both flights, row by row."""
         rows = self.together(begin_s)
         if name == "inputs":
             return self._inputs_difference(rows)
@@ -63,41 +63,41 @@ class Bench:
         return np.asarray(self.board.log[signal][rows] - self.kernel.log[signal][rows])
 
     def _inputs_difference(self, rows: np.ndarray) -> np.ndarray:
-        """Commands of equal periods: the board's come a few milliseconds later."""
+        """Difference of the commands of equal periods; the board's arrive a few milliseconds later."""
         time_s = self.kernel.log.time()[rows]
         period = np.floor(time_s / CONTROL_SAMPLE_S + 1e-6).astype(int)
         first = np.floor(self.inputs[:, 0] / CONTROL_SAMPLE_S + 1e-6).astype(int)
         place = np.searchsorted(first, period, "right") - 1
         there = place >= 0
-        found = np.full((len(rows), 4), np.nan)
-        found[there] = self.inputs[place[there], 1:] - self.kernel.log[INPUTS][rows[there]]
-        return found
+        difference = np.full((len(rows), 4), np.nan)
+        difference[there] = self.inputs[place[there], 1:] - self.kernel.log[INPUTS][rows[there]]
+        return difference
 
     def figures(self) -> dict[str, Any]:
         """The figures of the comparison as plain data, in SI."""
-        time_s, wanted = self.board.log.time(), self.inputs
+        time_s, commands = self.board.log.time(), self.inputs
         apart = {name: float(np.nanmax(np.abs(self.difference(name)))) for name in (*SIGNALS, "inputs")}
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "most_apart": apart,  # units as in SIGNALS; inputs in N and N m
-            "greatest_thrust_N": float(wanted[:, 1:3].max()) if len(wanted) else None,
-            "greatest_torque_Nm": float(np.abs(wanted[:, 3:]).max()) if len(wanted) else None,
+            "greatest_thrust_N": float(commands[:, 1:3].max()) if len(commands) else None,
+            "greatest_torque_Nm": float(np.abs(commands[:, 3:]).max()) if len(commands) else None,
             "periods": _plain(self.periods_s),
             "flown_s": float(time_s[-1]) if len(time_s) else 0.0,
         }
         if self.wall_periods_s is not None:
-            found["wall_periods"] = _plain(self.wall_periods_s)
-        return found
+            figures["wall_periods"] = _plain(self.wall_periods_s)
+        return figures
 
     def rows(self) -> dict[str, str]:
-        """The figures of the comparison."""
+        """The figures of the comparison as rows of a table."""
         units = {name: unit for name, (_, unit) in SIGNALS.items()}
         out = {}
         for name in (*SIGNALS, "inputs"):
             apart = np.abs(self.difference(name))
             unit = units.get(name, "N, N m")
             out[f"{name}, board and kernel"] = f"{np.nanmax(apart):.3g} {unit} apart at most"
-        time_s, wanted = self.board.log.time(), self.inputs
-        span = f"{wanted[:, 1:3].max():.2f} N, {np.abs(wanted[:, 3:]).max():.3f} N m" if len(wanted) else "none"
+        time_s, commands = self.board.log.time(), self.inputs
+        span = f"{commands[:, 1:3].max():.2f} N, {np.abs(commands[:, 3:]).max():.3f} N m" if len(commands) else "none"
         out["greatest inputs"] = span
         out["periods"] = _said(self.periods_s)
         if self.wall_periods_s is not None:
@@ -125,12 +125,12 @@ def wall_periods(vehicle: str, *, mission: str, seconds: float, numbers: str = "
 
 
 def _plain(periods_s: np.ndarray) -> dict[str, float | int]:
-    found: dict[str, float | int] = {"count": len(periods_s), "late": int((periods_s > LATE_S).sum())}
+    figures: dict[str, float | int] = {"count": len(periods_s), "late": int((periods_s > LATE_S).sum())}
     if len(periods_s):
-        found |= {
+        figures |= {
             f"{name}_s": float(of(periods_s)) for name, of in (("mean", np.mean), ("least", np.min), ("most", np.max))
         }
-    return found
+    return figures
 
 
 def _said(periods_s: np.ndarray) -> str:
@@ -153,16 +153,16 @@ def run_bench(
     faults: Sequence[Injection | str] = (),
     seed: int = 0,
 ) -> Bench:
-    """Fly a mission under the board and under the kernel's own law; faults act on the board's flight."""
-    said: dict[str, Any] = {"mission": mission, "until_s": until_s, "seed": seed, "log_s": CONTROL_SAMPLE_S}
-    order = make_order(vehicle, control="firmware", options=dict(options or {}), faults=list(faults), **said)
+    """Fly a mission with the board and with the kernel's own law; `faults` act on the board's flight only."""
+    common: dict[str, Any] = {"mission": mission, "until_s": until_s, "seed": seed, "log_s": CONTROL_SAMPLE_S}
+    order = make_order(vehicle, control="firmware", options=dict(options or {}), faults=list(faults), **common)
     fitted = fit(order)
     system = take_seat(order, fitted, trust=Trust.by_hand(options)).system
     if not isinstance(system, FirmwareSystem):
         raise LinkError(f"control 'firmware' gave a {type(system).__name__}")
     board = fly(order, control=system)
     settings = {f"{link}/command_fault.delay": float(delay_samples) for link in LINKS} if delay_samples else {}
-    kernel = fly(vehicle, control="truth", settings=settings, **said)
+    kernel = fly(vehicle, control="truth", settings=settings, **common)
     server = system.server
     assert server is not None
     inputs = np.array(server.history).reshape(-1, 5)

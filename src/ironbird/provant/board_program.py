@@ -18,7 +18,7 @@ from ironbird.provant.image import firmware_image
 
 
 def main() -> None:
-    """Make the terminals and work."""
+    """Create the pseudo-terminals and run the board until standard input ends."""
     vehicle, *rest = sys.argv[1:]
     machine = Machine(load_mcu_board("stm32f4_discovery"), firmware_image(vehicle, *rest[:1]))
     pairs = [pty.openpty() for _ in range(2)]

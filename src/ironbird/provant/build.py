@@ -1,4 +1,4 @@
-"""Images from C by zig, for a Cortex-M4F without an operating system; equal sources give equal bytes."""
+"""Firmware images compiled from C by zig for a Cortex-M4F without an operating system; equal sources, equal bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARED = Path(__file__).parent / "shared_source"  # start.h and link.ld, for eve
 
 
 def build_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()) -> bytes:
-    """The ELF file of some C files by their relative paths (the rest are headers), with `start.h` beside them."""
+    """ELF file of C files, given by relative path (the rest are headers), with `start.h` in the same folder; cached."""
     shared = [(SHARED / name).read_text() for name in ("start.h", "link.ld")]
     try:
         version = metadata.version("ziglang")
@@ -35,23 +35,23 @@ def build_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()
     parts = [version, *FLAGS, *CORTEX_M4F, *EXACT, *options, *shared, *sources]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     path = cache.checked_folder() / key[:2] / f"{key}.elf"
-    found = cache.read_entry(path)
-    if found is None:
-        found = compile_image(name, files, options)
+    image = cache.read_entry(path)
+    if image is None:
+        image = compile_image(name, files, options)
         cache.make_folder(path.parent.name)
-        cache.write_entry(path, found)
-    return found
+        cache.write_entry(path, image)
+    return image
 
 
 def compile_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()) -> bytes:
-    """The same without the cache."""
+    """Compile the ELF file of `build_image` without looking into the cache."""
     with tempfile.TemporaryDirectory(prefix="ironbird-firmware-") as temporary:
         folder = Path(temporary)
         for relative, text in files.items():
             place = folder / relative
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
-        # One translation unit: where it was compiled leaves no trace in the symbols
+        # One translation unit, so that the symbols do not contain the folder in which it was compiled
         sources = [relative for relative in files if relative.endswith(".c")]
         (folder / "all.c").write_text("".join(f'#include "{relative}"\n' for relative in sources))
         made = folder / "image.elf"

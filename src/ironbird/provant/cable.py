@@ -1,8 +1,8 @@
 """A board on real serial ports: the server side of the bench in wall time, and an emulated board on pseudo-terminals.
 
-The server answers in a thread of its own as soon as a request has come, as the published plugin does; the vehicle moves
-in ticks of 1 ms beside it. Whoever sends references holds the reference port alone: a second base station or joystick
-reader is refused.
+The server answers in its own thread as soon as a request has arrived, as the published plugin does; the vehicle moves
+in ticks of 1 ms in another thread. The sender of references opens the reference port exclusively: a second base station
+or joystick reader is refused.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
 
 PIECE = 4096
-LOOK_S = 0.2  # how often a waiting thread looks whether it shall end
+LOOK_S = 0.2  # period at which a waiting thread checks whether it must end
 SWITCH_S = 5e-5
 STEP_S = 2e-4  # of an emulated board in wall time
 BOARD_BAUD = termios.B921600
 
 
 class SerialPort:
-    """A serial port that this program holds alone; bytes as they come."""
+    """A serial port, opened exclusively; bytes are read and written without blocking."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -60,7 +60,7 @@ class SerialPort:
             raise LinkError(f"{path} is no serial port: {error}") from None
 
     def read(self) -> bytes:
-        """What is there; empty if nothing is."""
+        """The bytes that have arrived; empty if there are none."""
         try:
             return os.read(self.handle, PIECE)
         except BlockingIOError:
@@ -69,19 +69,19 @@ class SerialPort:
             raise LinkError(f"serial port {self.path} is gone: {error.strerror}") from None
 
     def write(self, data: bytes) -> None:
-        """Send; what finds no room is lost, as on a line without a reader."""
+        """Send bytes; those that find no room in the buffer are lost, as on a line without a reader."""
         with contextlib.suppress(BlockingIOError):
             os.write(self.handle, data)
 
     def close(self) -> None:
-        """May be called twice."""
+        """Close the port; further calls do nothing."""
         if self.handle >= 0:
             os.close(self.handle)
             self.handle = -1
 
 
 class CableSystem(ControlSystem):
-    """A board on two serial ports as control system; flown at the speed of the wall clock."""
+    """A board on two serial ports as control system; the flight runs at wall-clock speed."""
 
     name = "board"
     fills = "firmware"
@@ -93,7 +93,7 @@ class CableSystem(ControlSystem):
         super().__init__()
         self.step_ticks = 1
         self.numbers, self.references, self.wait_s = numbers, references, wait_s
-        self._orders = orders  # a record for the base station to obey; None: it takes none
+        self._orders = orders  # commands for the base station in flight; None: it accepts none
         self.sensors = SerialPort(sensor_port)
         try:
             self.line = SerialPort(reference_port)
@@ -106,7 +106,7 @@ class CableSystem(ControlSystem):
         self._broken = ""
 
     def start(self, rig: Rig) -> None:
-        """Serve from now on; returns when the board has asked for the first time."""
+        """Start the server thread; returns after the first request of the board."""
         self.server = Server(rig, SERVICES[self.numbers])
         self.references = self.references or BaseStation(rig)
         if self._orders is not None:
@@ -136,7 +136,7 @@ class CableSystem(ControlSystem):
                 own.close()
 
     def exchange(self, rig: Rig) -> None:
-        """Take the last command, send a reference when it is due."""
+        """Apply the last command of the board, and send a reference when one is due."""
         server = self.server
         assert server is not None and self.references is not None
         if self._broken and not self._end.is_set():
@@ -152,7 +152,7 @@ class CableSystem(ControlSystem):
             self.obeyed.play(rig.time_us)
 
     def stop(self) -> None:
-        """End the thread, let go of the ports."""
+        """End the server thread and close the ports."""
         self._end.set()
         if self._thread is not None:
             self._thread.join(10 * LOOK_S)
@@ -164,7 +164,7 @@ class CableSystem(ControlSystem):
             self.references.close()
 
     def measured(self) -> dict[str, Any]:
-        """What the link did."""
+        """Statistics of the link: requests, commands, duplicates, unknown frames, periods."""
         if self.server is None:
             return {}
         counters, periods = self.server.counters, np.array(self.server.periods_s)
@@ -179,12 +179,12 @@ class CableSystem(ControlSystem):
         }
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
+        """Rows of the flight's summary: statistics of the link."""
         return {f"link, {name}": str(value) for name, value in self.measured().items()}
 
 
 def board_on_terminals(machine: Machine, ends: tuple[int, int], end: threading.Event) -> None:
-    """Run an emulated board behind two terminals (sensors, references) in wall time until it is ended."""
+    """Run an emulated board on two pseudo-terminals (sensors, references) in wall time until `end` is set."""
     ports = dict(zip((SENSOR_PORT, REFERENCE_PORT), ends, strict=True))
     begin = time.monotonic()
     with undisturbed():

@@ -21,7 +21,7 @@ SENSORS, ACTUATORS, REFERENCES = 16, 4, 9  # floats
 
 @dataclass(frozen=True)
 class Services:
-    """Numbers of the services; they travel as the first float of a payload."""
+    """Numbers of the services; each is sent as the first float of a payload."""
 
     start: int
     sensors: int
@@ -35,26 +35,26 @@ SERVICES = {
 
 
 def fletcher16(data: bytes) -> int:
-    """The second sum in the high byte, the first in the low one, both modulo 255 [Fletcher]."""
+    """Fletcher-16 checksum modulo 255: second sum in the high byte, first sum in the low byte [Fletcher]."""
     return sum(accumulate(data)) % 255 << 8 | sum(data) % 255
 
 
 def encode(payload: bytes) -> bytes:
-    """The frame of a payload."""
+    """The frame that carries a payload: checksum, escapes and flags added."""
     content = payload + struct.pack("<H", fletcher16(payload))
-    for value in (ESCAPE, FLAG):  # in this order: an escape brings no flag with it
+    for value in (ESCAPE, FLAG):  # in this order: escaping 0x7D first never creates a flag
         content = content.replace(bytes([value]), bytes([ESCAPE, value ^ FLIP]))
     return bytes([FLAG]) + content + bytes([FLAG])
 
 
 def pack(values: Sequence[float]) -> bytes:
-    """The frame of some floats."""
+    """The frame that carries floats as little-endian float32."""
     return encode(struct.pack(f"<{len(values)}f", *values))
 
 
 @dataclass
 class FrameReader:
-    """Takes bytes as they come; a flag ends one frame and begins the next, so that it finds back after any loss."""
+    """Decoder of a stream of bytes; a flag ends one frame and begins the next, so it resynchronises after any loss."""
 
     good: int = 0
     bad: int = 0
@@ -64,16 +64,16 @@ class FrameReader:
         self._escaped = self._broken = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Payloads whose frames end in these bytes."""
+        """Payloads of the frames that are completed by these bytes."""
         *ended, rest = data.split(bytes([FLAG]))
-        found = []
+        payloads = []
         for part in ended:
             self._keep(part)
             payload = self._end()
             if payload is not None:
-                found.append(payload)
+                payloads.append(payload)
         self._keep(rest)
-        return found
+        return payloads
 
     def _keep(self, part: bytes) -> None:
         if ESCAPE in part or self._escaped:

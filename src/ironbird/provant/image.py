@@ -1,4 +1,4 @@
-"""The firmware of the bench for a vehicle: sources of this folder and the law of the vehicle's own control block."""
+"""Firmware of the bench for a vehicle: C sources of this package and the law of the vehicle's own control block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TURNS = ("sensor_turn", "control_turn", "actuator_turn", "reference_turn")  # of
 
 
 def check_vehicle(vehicle: Vehicle) -> None:
-    """Refuse vehicles that the links cannot carry."""
+    """Raise an error for vehicles whose signals do not fit the frames of the links."""
     control = vehicle.diagram.blocks.get(at.CONTROL.path)
     if not isinstance(control, TiltRotorLqr):
         raise LinkError(
@@ -41,7 +41,7 @@ def firmware_files(vehicle: str) -> tuple[dict[str, str], str]:
 
 
 def firmware_bytes(vehicle: str, numbers: str = "paper", watchdog: bool = True) -> bytes:
-    """The ELF file."""
+    """The firmware of a vehicle as ELF file; `numbers` selects the set of service numbers."""
     files, law = firmware_files(vehicle)
     options = (
         f'-DLAW_HEADER="{law}.h"', f"-DLAW_NAME={law}", f"-DSERVICE_NUMBERS={NUMBERS.index(numbers)}",
@@ -52,5 +52,5 @@ def firmware_bytes(vehicle: str, numbers: str = "paper", watchdog: bool = True) 
 
 @functools.lru_cache(maxsize=16)
 def firmware_image(vehicle: str, numbers: str = "paper", watchdog: bool = True) -> Image:
-    """The image, ready for a machine."""
+    """The firmware of a vehicle as image for `Machine`; `numbers` selects the set of service numbers."""
     return parse_elf(firmware_bytes(vehicle, numbers, watchdog), f"provant.elf for {Path(vehicle).stem}")

@@ -1,10 +1,10 @@
 """Firmware on an emulated board as the control system of a vehicle: the bench of [ProVANT] in virtual time.
 
 The board's sensor link is served at the very instruction at which a request has left it; bytes take their time in both
-directions. The vehicle moves in ticks of 1 ms: a request sees the state at the tick before it, a command acts from the
+directions. The vehicle moves in ticks of 1 ms: a request gets the state at the tick before it, a command acts from the
 next tick on. References come from the vehicle's own navigator (the base station) or from sticks (the joystick reader),
-never from both. An attended base station (`pilot = "attended"`) is commanded in flight: the navigator then is the one
-that accepts commands, and its requests go over the reference link as ever.
+never from both. An attended base station (`pilot = "attended"`) is commanded in flight: the navigator accepts the
+commands and sends its set-points over the reference link as before.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COUNTERS = (
 
 
 class FirmwareOptions(Options):
-    """Which image on which board, and what its time is like."""
+    """Options of control system `firmware`: image, board, links, and timing of the emulation."""
 
     image: Annotated[
         str,
@@ -74,7 +74,7 @@ class FirmwareOptions(Options):
 
 
 class FirmwareSystem(ControlSystem):
-    """A board under emulation, its two serial links, and whoever sends references."""
+    """An emulated board, its two serial links, and the source of references."""
 
     name = "firmware"
     fills = "firmware"
@@ -92,7 +92,7 @@ class FirmwareSystem(ControlSystem):
         self.last_fault = ""
 
     def start(self, rig: Rig) -> None:
-        """Put the board under power."""
+        """Power on the board: create the emulated machine, its server and the source of references."""
         options = self.options
         self.machine = Machine(
             load_mcu_board(options.board), self.image, clocks_per_instruction=options.clocks_per_instruction
@@ -107,7 +107,7 @@ class FirmwareSystem(ControlSystem):
         self._before_s = rig.time_s
 
     def exchange(self, rig: Rig) -> None:
-        """Let the board run up to now, and serve it."""
+        """Run the board up to the present time and serve its links."""
         machine, server = self.machine, self.server
         assert machine is not None and server is not None and self.references is not None
         now_s = rig.time_s
@@ -137,7 +137,7 @@ class FirmwareSystem(ControlSystem):
         self.traffic.last_sent = "sensors"
 
     def _watch(self, rig: Rig) -> None:
-        """Note faults and resets of the core."""
+        """Record faults and resets of the processor core as events."""
         assert self.machine is not None
         upsets = self.machine.upsets()
         if upsets == self._upsets:
@@ -153,7 +153,7 @@ class FirmwareSystem(ControlSystem):
             self.note(rig, "text", f"the board starts again after a reset by {self.machine.reset_text()}")
 
     def stop(self) -> None:
-        """Let go of the machine and of the sticks."""
+        """Release the machine and close the source of references."""
         if self.machine is not None:
             self._figures = self._measure()
             self.machine.close()
@@ -162,13 +162,13 @@ class FirmwareSystem(ControlSystem):
             self.references.close()
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """Faults of the board are witnessed by the board."""
+        """Effect of a fault of the board, as measured by the board; None for other faults."""
         return self.upsets.acted(injection, self.last_fault)
 
     # ------------------------------------------------------------------ figures
 
     def counters(self) -> dict[str, int]:
-        """What the board itself counted on its links; empty if its image does not."""
+        """Counters of the board's own firmware for its links; empty if the image has none."""
         assert self.machine is not None
         if "counters" not in self.image.symbols:
             return {}
@@ -201,31 +201,31 @@ class FirmwareSystem(ControlSystem):
         }
 
     def measured(self) -> dict[str, Any]:
-        """Of the whole flight."""
+        """Statistics of the core and the links over the whole flight, as data for JSON."""
         return self._figures
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
-        found = self._figures
-        period = found["period_ms"]
+        """Rows of the flight's summary: image, core load, sensor link, request period."""
+        figures = self._figures
+        period = figures["period_ms"]
         rows = {
-            "image": found["image"],
-            "core": f"{found['instructions'] / 1e6:.2f} million instructions, {100 * found['load']:.1f} % busy",
-            "sensor link": f"{found['requests']} requests, {found['commands']} commands, "
-            f"{found['duplicates']} doubled, {found['bad_frames']} bad frames",
+            "image": figures["image"],
+            "core": f"{figures['instructions'] / 1e6:.2f} million instructions, {100 * figures['load']:.1f} % busy",
+            "sensor link": f"{figures['requests']} requests, {figures['commands']} commands, "
+            f"{figures['duplicates']} doubled, {figures['bad_frames']} bad frames",
             "request period": f"{period['mean']:.4f} ms mean, {period['least']:.4f} to {period['most']:.4f} ms",
-            "resets": str(found["resets"]),
+            "resets": str(figures["resets"]),
         }
-        if found["last_fault"]:
-            rows["last fault of the core"] = found["last_fault"]
+        if figures["last_fault"]:
+            rows["last fault of the core"] = figures["last_fault"]
         return rows
 
 
 def bench_diagram(vehicle: Vehicle) -> Diagram:
-    """The vehicle without its control block: its navigator stays, as the base station, and its actuators are open."""
+    """The vehicle without its control block: the navigator stays as base station, the actuators become inputs."""
     whole = vehicle.diagram
-    kept = [path for path in whole.blocks if path != at.CONTROL.path]
-    bare = whole.subset(kept)
+    blocks = [path for path in whole.blocks if path != at.CONTROL.path]
+    bare = whole.subset(blocks)
     for target, sources in whole.links.items():
         if target.endswith(LATCH) and any(source.startswith(f"{at.CONTROL.path}.") for source in sources):
             bare.export(bare.port(target), target.removesuffix(LATCH))
@@ -245,11 +245,11 @@ class FirmwareKind(Kind):
     obeys = True
 
     def takes_orders(self, template: str) -> bool:
-        """The base station does."""
+        """True: the base station accepts commands in flight for every vehicle."""
         return True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With open actuators, and with places for faults of the microcontroller."""
+        """The vehicle with actuators as inputs, and with parameters for faults of the microcontroller."""
         assert isinstance(options, FirmwareOptions)
         check_vehicle(vehicle)
         if options.pilot == "attended":
@@ -259,22 +259,22 @@ class FirmwareKind(Kind):
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """The image, if it is a foreign file."""
+        """The image file if it is the user's own, else nothing."""
         assert isinstance(options, FirmwareOptions)
         return (Path(options.image),) if options.image else ()
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always, unless a pilot holds the sticks or the board is a real one."""
+        """True unless a person holds the sticks or the board is a real one."""
         assert isinstance(options, FirmwareOptions)
         return not options.sensor_port and (not options.sticks or options.sticks.endswith(".csv"))
 
     def pace(self, options: Options) -> float | None:
-        """A real board lives in wall time."""
+        """1 (wall-clock speed) for a real board, else None."""
         assert isinstance(options, FirmwareOptions)
         return 1.0 if options.sensor_port else None
 
     def seat(self, task: Task) -> Seat:
-        """A board that is not under power yet."""
+        """The rig with a board that is not powered on yet."""
         options = task.options
         assert isinstance(options, FirmwareOptions)
         if task.script and not (options.pilot == "attended" and is_orders(task.script)):

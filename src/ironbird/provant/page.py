@@ -1,4 +1,4 @@
-"""The page of the tilt-rotor bench: figures 10 to 14 of [ProVANT], and what board and kernel differ by."""
+"""The page of the tilt-rotor bench: figures 10 to 14 of [ProVANT], and the differences between board and kernel."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ EDGES_MS = [round(11.0 + 0.1 * i, 1) for i in range(31)]  # [ProVANT] Fig. 14 sh
 
 
 def write_bench_page(bench: Bench, path: Path) -> None:
-    """Write it; plain SVG without scripts."""
+    """Write the HTML page of a bench; plots are plain SVG without scripts."""
     board, kernel = bench.board.log, bench.kernel.log
     time_s = board.time()
-    place, wanted = board[at.BODY.position], board[at.NAVIGATOR.position_set]
+    place, reference = board[at.BODY.position], board[at.NAVIGATOR.position_set]
     other = kernel[at.BODY.position]
     path_plots = [
         track_plot(
             "Fig. 10: path from above (m)",
             [
-                Curve("reference", wanted[:, 1], wanted[:, 0], REFERENCE),
+                Curve("reference", reference[:, 1], reference[:, 0], REFERENCE),
                 Curve("kernel", other[:, 1], other[:, 0], KERNEL),
                 Curve("board", place[:, 1], place[:, 0], BOARD),
             ],
@@ -34,7 +34,7 @@ def write_bench_page(bench: Bench, path: Path) -> None:
             "Fig. 10: height",
             "m",
             [
-                Curve("reference", time_s, -wanted[:, 2], REFERENCE),
+                Curve("reference", time_s, -reference[:, 2], REFERENCE),
                 Curve("kernel", kernel.time(), -other[:, 2], KERNEL),
                 Curve("board", time_s, -place[:, 2], BOARD),
             ],

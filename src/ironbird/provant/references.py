@@ -1,7 +1,7 @@
-"""Who sends references to the board, [ProVANT] Sec. 2.2 and Fig. 6: the base station or the joystick reader.
+"""Sources of references for the board, [ProVANT] Sec. 2.2 and Fig. 6: the base station or the joystick reader.
 
-Both use the low level protocol alone. A reference is nine floats: place, yaw and velocity in axes north-west-up,
-whether the motors may turn, and whether the vehicle stands.
+Both use the low-level protocol only. A reference is nine floats: position, yaw and velocity in axes north-west-up,
+whether the motors may turn, and whether the vehicle is on the ground.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.tilt_rotor import NAVIGATOR_SAMPLE_S, TiltRotorSpec
 
-TURN_RADPS, CLIMB_MPS = 0.5, 1.0  # of full sticks
+TURN_RADPS, CLIMB_MPS = 0.5, 1.0  # at full deflection of the sticks
 LEAST_HEIGHT_M = 0.3
 TICK_S = 1e-3
 
@@ -26,11 +26,11 @@ class References(ABC):
     """A source of references at a steady rate."""
 
     def __init__(self) -> None:
-        self._next_s = TICK_S  # a sample of the vehicle's model is out after the tick in which it was taken
+        self._next_s = TICK_S  # a sample of the vehicle's model is available after the tick in which it was taken
         self.sent = 0
 
     def due(self, now_s: float) -> bytes:
-        """The frame that leaves at this moment; empty between two of them."""
+        """The frame to send at this moment; empty between two frames."""
         if now_s < self._next_s - 1e-9:
             return b""
         self._next_s += NAVIGATOR_SAMPLE_S
@@ -39,14 +39,14 @@ class References(ABC):
 
     @abstractmethod
     def values(self, now_s: float) -> list[float]:
-        """Nine floats."""
+        """The nine floats of the reference at a time: position, yaw, velocity, motors, on ground."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Let go of what it holds. May be called twice."""
+        """Close the source; further calls do nothing."""
 
 
 class BaseStation(References):
-    """The trajectory program: the vehicle's own navigator flies the mission, Eq. 1 or any other, in simulation time."""
+    """The trajectory program: the vehicle's own navigator flies the mission (Eq. 1 or any other) in simulation time."""
 
     def __init__(self, rig: Rig) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class BaseStation(References):
         self._grounded = rig.held(place("grounded"))
 
     def values(self, now_s: float) -> list[float]:
-        """What the navigator asks for."""
+        """The navigator's present set-point as nine floats."""
         north, east, down = self._place.tolist()
         v_north, v_east, v_down = self._velocity.tolist()
         return [
@@ -66,7 +66,7 @@ class BaseStation(References):
 
 
 class JoystickReader(References):
-    """Sticks as velocities: forward and right over ground, up, turn; it takes off at once and hovers without sticks."""
+    """Sticks as velocities (forward, right, up) and yaw rate; takes off at once and hovers with centred sticks."""
 
     def __init__(self, source: Source, speed_mps: float) -> None:
         super().__init__()
@@ -76,13 +76,13 @@ class JoystickReader(References):
 
     @classmethod
     def of(cls, sticks: str, vehicle: Vehicle) -> JoystickReader:
-        """The sticks by name, in the scale of a vehicle."""
+        """A joystick reader for a named source of sticks, with the full-stick velocities of a vehicle."""
         spec = vehicle.spec
         assert isinstance(spec, TiltRotorSpec)
         return cls(open_source(sticks), float(spec.control.path["cruise_speed"]))  # type: ignore[arg-type]
 
     def values(self, now_s: float) -> list[float]:
-        """Where the sticks have led to."""
+        """The reference that results from integrating the sticks' velocities up to now."""
         now = self.source.read(now_s)
         self.source.actions()
         step_s = 0.0 if math.isnan(self._last_s) else now_s - self._last_s
@@ -101,5 +101,5 @@ class JoystickReader(References):
         return [*self._at[:3], self._at[3], *speed, 1.0, 0.0]
 
     def close(self) -> None:
-        """Let go of the sticks."""
+        """Close the source of the sticks."""
         self.source.close()

@@ -1,8 +1,8 @@
 """The server side of the bench, [ProVANT] Fig. 5: answers the board's requests and takes its commands.
 
-It sees the vehicle as the published plugin does: the true state in axes north-west-up, the angular velocity in world
-axes. Forces become throttles by the vehicle's own motor and propeller, torques shares of the actuator's greatest. It
-knows nothing of how bytes travel: an emulated board and a real one are served alike.
+Its sensor values are those of the published plugin: the true state in axes north-west-up, the angular velocity in world
+axes. Forces become throttles by the vehicle's own motor and propeller, torques become shares of the actuator's maximum.
+It does not depend on how bytes travel: an emulated board and a real one are served alike.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.templates.tilt_rotor import SIDES, TiltRotorSpec
 
 DUPLICATE_S = 0.006  # a second request within half a period is one that was sent twice
-MOST_N, MOST_Nm = 1e3, 1e2  # of a plausible command
+MOST_N, MOST_Nm = 1e3, 1e2  # largest plausible command
 
 
 @dataclass
 class Counters:
-    """What came over the sensor link."""
+    """Numbers of requests, commands and errors on the sensor link."""
 
     starts: int = 0
     requests: int = 0
     commands: int = 0
     duplicates: int = 0  # requests and commands that came again within half a period
-    unknown: int = 0  # whole frames of a wrong length or number, or with numbers that are none
+    unknown: int = 0  # complete frames of a wrong length or service number, or with NaN
 
 
 @dataclass
 class View:
-    """A copy of the vehicle's true state at a moment."""
+    """A copy of the vehicle's true state at one moment."""
 
     rig: Rig
 
@@ -47,11 +47,11 @@ class View:
         self.take()
 
     def take(self) -> None:
-        """Look now."""
+        """Copy the present state."""
         self._now = self._x.copy()
 
     def sensors(self) -> list[float]:
-        """x y z, roll pitch yaw, tilts, velocity, angular velocity in world axes, tilt rates; z up, y to the left."""
+        """The 16 sensor values: x y z, roll pitch yaw, tilts, velocity, angular velocity in world axes, tilt rates."""
         p, q, v, w, a, b = (self._now[rows].tolist() for rows in self._rows)
         s, x, y, z = q
         R = (
@@ -72,7 +72,7 @@ class View:
 
 @dataclass
 class Server:
-    """Serves one board."""
+    """Answers the requests of one board and passes its commands to the vehicle."""
 
     rig: Rig
     services: Services = field(default_factory=lambda: SERVICES["paper"])
@@ -95,7 +95,7 @@ class Server:
         self._inputs: np.ndarray = self.rig.stepper.inputs
 
     def bytes_came(self, data: bytes, at_s: float, answer: Callable[[bytes], object]) -> None:
-        """Bytes from the board that were there at a moment; `answer` sends bytes back."""
+        """Process bytes from the board that arrived at `at_s`; `answer` sends bytes back."""
         for payload in self.reader.feed(data):
             self._serve(payload, at_s, answer)
 
@@ -128,13 +128,13 @@ class Server:
         return all(abs(v) < MOST_N for v in values[:2]) and all(abs(v) < MOST_Nm for v in values[2:])  # no NaN either
 
     def command(self) -> None:
-        """Hand the last command to the actuators; called between two steps of the vehicle."""
-        wanted = self.wanted
-        if wanted is self._commanded:
+        """Apply the last command to the actuators; called between two steps of the vehicle."""
+        command = self.wanted
+        if command is self._commanded:
             return
-        self._commanded = wanted
-        for row, force in zip(self._rows[:2], wanted[:2], strict=True):
+        self._commanded = command
+        for row, force in zip(self._rows[:2], command[:2], strict=True):
             speed = math.sqrt(max(0.0, force) / self._coefficient)
             self._inputs[row] = min(1.0, max(0.0, (speed - self._idle) / self._slope)) if force > 0.0 else 0.0
-        for row, torque in zip(self._rows[2:], wanted[2:], strict=True):
+        for row, torque in zip(self._rows[2:], command[2:], strict=True):
             self._inputs[row] = min(1.0, max(-1.0, torque / self._torque))

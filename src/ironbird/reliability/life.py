@@ -1,7 +1,7 @@
-"""Lives of parts: Weibull and constant rates, their fit from failures and survivors, wear with hours and cycles.
+"""Life distributions of parts: Weibull and constant rates, their fit from failures and survivors, wear.
 
-A shape of 1 is a constant rate (MTBF = scale), above 1 parts age, below 1 they fail early. Not modelled: repair, common
-causes, the weather.
+A shape of 1 is a constant rate (MTBF = scale); above 1 parts wear out, below 1 they fail early. Not modelled: repair,
+common causes, the weather.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ITERATIONS = 100
 
 @dataclass(frozen=True)
 class Life:
-    """Weibull: R(t) = exp(-(t / scale)^shape), t in hours of operation."""
+    """Weibull distribution of a part's life: R(t) = exp(-(t / scale)^shape), t in hours of operation."""
 
     shape: float
     scale_h: float
@@ -29,11 +29,11 @@ class Life:
             raise RecordError(f"a life of shape {self.shape:g} and scale {self.scale_h:g} h: both are positive")
 
     def survives(self, hours: float) -> float:
-        """Probability to live longer."""
+        """Probability that a new part lives longer than `hours`."""
         return math.exp(-((hours / self.scale_h) ** self.shape))
 
     def fails_in(self, age_h: float, hours: float) -> float:
-        """Probability to fail in the next hours of a part that has lived so long."""
+        """Probability that a part of age `age_h` fails within the next `hours`."""
         worn = ((age_h + hours) / self.scale_h) ** self.shape - (age_h / self.scale_h) ** self.shape
         return -math.expm1(-worn)
 
@@ -42,13 +42,13 @@ class Life:
         return self.scale_h * math.gamma(1 + 1 / self.shape)
 
     def drawn(self, age_h: float, uniform: np.ndarray) -> np.ndarray:
-        """Hours from now until failure, of uniform numbers between 0 and 1."""
+        """Hours from now until failure of a part of age `age_h`, one for each uniform number between 0 and 1."""
         worn = (age_h / self.scale_h) ** self.shape - np.log1p(-uniform)
         return np.asarray(self.scale_h * worn ** (1 / self.shape) - age_h)
 
 
 def constant(mtbf_h: float, source: str = "") -> Life:
-    """A life with a constant rate."""
+    """A life with a constant failure rate of 1 / `mtbf_h`."""
     return Life(1.0, mtbf_h, source)
 
 
@@ -64,7 +64,7 @@ class WeibullFit:
 
 
 def fit_weibull(hours: np.ndarray, failed: np.ndarray) -> WeibullFit:
-    """Fit lives of parts: hours of each, and whether it failed then or still lived (censored)."""
+    """Fit a life to parts that ran `hours` each and then failed, or still worked (`failed` is False: censored)."""
     t, d = np.asarray(hours, float), np.asarray(failed, bool)
     if len(t) != len(d) or len(t) < 3 or int(d.sum()) < 2 or not (np.isfinite(t).all() and (t > 0).all()):
         raise RecordError(f"{int(d.sum())} failures of {len(t)} parts; a fit needs two, and positive hours")
@@ -94,12 +94,12 @@ def fit_weibull(hours: np.ndarray, failed: np.ndarray) -> WeibullFit:
 
 @dataclass(frozen=True)
 class Wear:
-    """What ages without failing: a share lost with each hour and each cycle, as of a battery's capacity."""
+    """Loss without failure: the share lost per hour and per cycle, for example of a battery's capacity."""
 
     per_hour: float = 0.0
     per_cycle: float = 0.0
     source: str = ""
 
     def left(self, hours: float, cycles: float) -> float:
-        """Share that is left."""
+        """Share (0 to 1) that is left after hours of operation and charge cycles."""
         return max(0.0, 1 - self.per_hour * hours - self.per_cycle * cycles)

@@ -15,7 +15,10 @@ from ironbird.report.svg_plot import Curve, lines_plot
 def write_reliability_page(
     tree: Tree, sampled: Sampled, losses: np.ndarray, path: Path, *, age_h: float, hours: float
 ) -> None:
-    """Write the page."""
+    """Write the HTML page of a vehicle's reliability: probability of loss over age, contributors, FMEA.
+
+    `losses` is the share of vehicles lost by the end of each flight; `hours` is the length of a flight.
+    """
     ages = np.linspace(0.0, max(2 * age_h, 500.0), 60)
     rates = np.array([tree.probability(float(age), hours) for age in ages])
     low, high = sampled.interval

@@ -1,7 +1,8 @@
 """Monte Carlo over a vehicle's life, plain and with importance sampling.
 
-Failures of single flights are rare: 1e-5 needs millions of plain draws. With importance sampling parts fail far more
-often in the drawing (failure biasing), and each draw counts by the ratio of the true to the drawn probability.
+Losses in single flights are rare: 1e-5 needs millions of plain draws. Importance sampling draws failures of parts
+far more
+often than they happen (failure biasing) and weights each draw by the ratio of the true to the drawn probability.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ class Sampled:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %, not below zero."""
+        """Lower and upper end of the 95 % interval, not below zero."""
         return max(0.0, self.value - LEVEL * self.sigma), self.value + LEVEL * self.sigma
 
 
 def flight_loss(
     tree: Tree, age_h: float, hours: float, *, draws: int = 10_000, biased: bool = True, seed: int = 0
 ) -> Sampled:
-    """Probability to lose the vehicle in one flight.
+    """Probability to lose the vehicle in one flight of `hours`, with parts of age `age_h`.
 
-    Biased: each part fails with the probability at which about one event happens in a draw.
+    Biased: failure probabilities of parts are raised until about half of the draws contain an event.
     """
     if draws < 100:
         raise RecordError(f"{draws} draws say nothing; take 100 at least")
@@ -48,10 +49,10 @@ def flight_loss(
     lost = np.array([e.lost for e in tree.events])
     drawn = true
     if biased:
-        # each event about equally often, and one of them in half of the draws
-        wanted = 0.5 / len(tree.events)
+        # each event is about equally likely, and half of the draws contain one
+        event_share = 0.5 / len(tree.events)
         drawn = np.clip(
-            (wanted / np.array([math.comb(c, k) for c, k in zip(counts, needed, strict=True)])) ** (1 / needed),
+            (event_share / np.array([math.comb(c, k) for c, k in zip(counts, needed, strict=True)])) ** (1 / needed),
             true,
             0.5,
         )
@@ -67,7 +68,7 @@ def flight_loss(
             down = np.log1p(-true) - np.log1p(-drawn)
             log_weight = (failed * up + (counts - failed) * down).sum(axis=1)
         happens = failed >= needed
-        # the vehicle is kept if every event that happens is borne
+        # the vehicle survives if it tolerates every event that happens
         loses = 1 - np.prod(np.where(happens, 1 - lost, 1.0), axis=1)
         values = np.exp(log_weight) * loses
         total += float(values.sum())
@@ -77,7 +78,7 @@ def flight_loss(
 
 
 def life_losses(tree: Tree, flight_h: float, flights: int, *, vehicles: int = 10_000, seed: int = 0) -> np.ndarray:
-    """Share of vehicles that are lost by the end of each flight: plain drawing of lives, parts are not replaced."""
+    """Share of vehicles lost by the end of each flight: plain Monte Carlo over lives, parts are not replaced."""
     if flights < 1 or vehicles < 100 or flight_h <= 0:
         raise RecordError("give at least one flight of positive length and 100 vehicles")
     random = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ from ironbird.reliability.life import Life
 from ironbird.vehicles.load import load_vehicle
 
 FILE = Path(__file__).parent / "components.toml"
-# How many of a kind the reference autopilot bears to lose: of three inertial units one is outvoted, two that disagree
+# How many parts of a kind the reference autopilot can lose: of three inertial units one is outvoted, two that disagree
 # are not resolved; without GNSS, compass or barometer it lands by failsafe
 BEARABLE: dict[str, Callable[[int], int]] = {
     "imu": lambda n: max(0, n - 2),
@@ -32,7 +32,7 @@ BEARABLE: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of part: life, mode and the fault that stands for it."""
+    """A kind of part: its life, its failure mode, and the fault that simulates this mode."""
 
     name: str
     life: Life
@@ -47,15 +47,15 @@ class Event:
     kind: Kind
     count: int
     bearable: int
-    lost: float = 1.0  # probability that this loses the vehicle; by campaigns if flown
-    flights: int = 0  # on which that rests; 0: by layout
+    lost: float = 1.0  # probability that this loses the vehicle; from a campaign if it flew the fault
+    flights: int = 0  # number of flights behind that probability; 0: from the layout
 
     def part_probability(self, age_h: float, hours: float) -> float:
-        """Of one part in a flight."""
+        """Probability that one part of the kind fails in a flight of `hours`, at age `age_h`."""
         return self.kind.life.fails_in(age_h, hours)
 
     def probability(self, age_h: float, hours: float) -> float:
-        """Of the event in a flight, as far as it loses the vehicle."""
+        """Probability that the event happens in a flight of `hours` and the vehicle is lost by it."""
         p = self.part_probability(age_h, hours)
         return self.lost * at_least(self.bearable + 1, self.count, p)
 
@@ -67,13 +67,13 @@ def at_least(k: int, n: int, p: float) -> float:
 
 @dataclass(frozen=True)
 class Tree:
-    """The loss of the vehicle: any of the events."""
+    """Fault tree of a vehicle: it is lost if any of the events happens."""
 
     vehicle: str
     events: list[Event]
 
     def probability(self, age_h: float, hours: float) -> float:
-        """Of the loss in a flight of so many hours, with parts of this age."""
+        """Probability of losing the vehicle in a flight of `hours`, with parts of age `age_h`."""
         keep = math.fsum(math.log1p(-min(e.probability(age_h, hours), 1 - 1e-15)) for e in self.events)
         return -math.expm1(keep)
 
@@ -84,7 +84,7 @@ class Tree:
         return sorted(((e, p, p / whole if whole > 0 else 0.0) for e, p in rows), key=lambda row: -row[1])
 
     def fmea(self, age_h: float, hours: float) -> list[dict[str, str]]:
-        """One row per kind of part: mode, rate, effect, and how that is known."""
+        """FMEA table with one row per kind of part: failure mode, rate, effect, and the evidence for the effect."""
         rows = []
         for event, p, share in self.ranking(age_h, hours):
             by = f"{event.flights} flights with {event.kind.fault}" if event.flights else "layout of the vehicle"
@@ -105,8 +105,8 @@ class Tree:
 
 
 def load_lives(path: Path | None = None) -> dict[str, Kind]:
-    """Lives of parts by kind: the shipped ones, with those of a file on top."""
-    found: dict[str, Kind] = {}
+    """Lives of parts by kind: the shipped ones; those of the file at `path` replace or extend them."""
+    kinds: dict[str, Kind] = {}
     for file in (FILE, *([path] if path else [])):
         source = read_source(file, "give the path of a TOML file of lives")
         if isinstance(source, Problem):
@@ -114,8 +114,8 @@ def load_lives(path: Path | None = None) -> dict[str, Kind]:
         for name, table in source.data.items():
             if not isinstance(table, Mapping):
                 raise RecordError(f"{file.name}: [{name}] is no table")
-            found[name] = _kind(name, table, file.name)
-    return found
+            kinds[name] = _kind(name, table, file.name)
+    return kinds
 
 
 def _kind(name: str, table: Mapping[str, Any], where: str) -> Kind:
@@ -135,7 +135,10 @@ def _kind(name: str, table: Mapping[str, Any], where: str) -> Kind:
 def tree_of(
     name: str | Path, lives: Mapping[str, Kind] | None = None, lost: Mapping[str, tuple[int, int]] | None = None
 ) -> Tree:
-    """The tree of a vehicle; `lost` are lost and all flights of a campaign by fault."""
+    """The fault tree of a vehicle.
+
+    `lost` gives, by fault, lost flights and all flights of a campaign.
+    """
     kinds = dict(lives or load_lives())
     vehicle = load_vehicle(name)
     counts = {kind: len(fnmatch.filter(vehicle.diagram.blocks, blocks)) for kind, blocks in vehicle.kind.parts.items()}
@@ -163,10 +166,10 @@ def _flown(fault: str, lost: Mapping[str, tuple[int, int]]) -> tuple[int, int] |
 
 
 def lost_by_fault(flights: Iterable[tuple[Sequence[str], str]]) -> dict[str, tuple[int, int]]:
-    """Lost and all flights of each fault, of flights (their faults, verdict) with one fault only."""
-    found: dict[str, tuple[int, int]] = {}
+    """Lost flights and all flights by fault id; only flights with exactly one fault are counted."""
+    counts: dict[str, tuple[int, int]] = {}
     for faults, verdict in flights:
         if len(faults) == 1 and verdict in ("pass", "fail"):
-            bad, every = found.get(faults[0], (0, 0))
-            found[faults[0]] = (bad + (verdict == "fail"), every + 1)
-    return found
+            bad, every = counts.get(faults[0], (0, 0))
+            counts[faults[0]] = (bad + (verdict == "fail"), every + 1)
+    return counts

@@ -1,7 +1,7 @@
-"""Wear in flights: what age makes of a vehicle's parameters, and the cases that fly it at several ages.
+"""Wear in flights: how age changes a vehicle's parameters, and test cases that fly it at several ages.
 
-Shares of wear are straight lines over hours and cycles. Not modelled: that worn parts fail sooner than their life says,
-scatter between parts of one vehicle, storage without use.
+Wear is linear in hours and cycles. Not modelled: that worn parts fail sooner than their life distribution says, scatter
+between parts of one vehicle, storage without use.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ironbird.vehicles.load import load_vehicle, vehicle_path
 
 FILE = Path(__file__).parent / "wear.toml"
 EFFECTS = ("less", "more", "off")
-LEAST_LEFT = 0.05  # nothing wears to zero in a flight that begins
+LEAST_LEFT = 0.05  # least share left: no part is worn to zero at take-off
 FAULT_AT_S = 15.0
 
 
 @dataclass(frozen=True)
 class Ageing:
-    """One parameter that ages."""
+    """A parameter that changes with age: its path, how wear acts on it, and the wear per hour and cycle."""
 
     name: str
     parameter: str  # with * for every instance
@@ -39,7 +39,7 @@ class Ageing:
     wear: Wear
 
     def aged(self, value: np.ndarray, hours: float, cycles: float, signs: np.ndarray) -> np.ndarray:
-        """The parameter of a part that has run so long."""
+        """The parameter's value for a part that has run so many hours and charge cycles; `signs` orients offsets."""
         if self.effect == "off":
             return np.asarray(value + signs * (self.wear.per_hour * hours + self.wear.per_cycle * cycles))
         left = max(self.wear.left(hours, cycles), LEAST_LEFT)
@@ -47,15 +47,15 @@ class Ageing:
 
 
 def load_wear(path: Path | None = None) -> dict[str, Ageing]:
-    """What ages, by name: the shipped entries, with those of a file on top."""
-    found: dict[str, Ageing] = {}
+    """Parameters that age, by name: the shipped entries; those of the file at `path` replace or extend them."""
+    entries: dict[str, Ageing] = {}
     for file in (FILE, *([path] if path else [])):
         source = read_source(file, "give the path of a TOML file of wear")
         if isinstance(source, Problem):
             raise RecordError(str(source))
         for name, table in source.data.items():
-            found[name] = _ageing(name, table, file.name)
-    return found
+            entries[name] = _ageing(name, table, file.name)
+    return entries
 
 
 def _ageing(name: str, table: Any, where: str) -> Ageing:
@@ -83,22 +83,22 @@ def _ageing(name: str, table: Any, where: str) -> Ageing:
 def worn(
     diagram: Diagram, hours: float, cycles: float, wear: Mapping[str, Ageing] | None = None, seed: int = 0
 ) -> dict[str, float | list[float]]:
-    """Parameters of a vehicle whose parts have run so many hours and charges, as settings of a flight."""
+    """Parameters of a vehicle after hours of operation and charge cycles, as settings of a flight."""
     if not (np.isfinite([hours, cycles]).all() and hours >= 0 and cycles >= 0):
         raise RecordError(f"an age of {hours:g} h and {cycles:g} cycles: both are zero or more")
     random = np.random.default_rng(seed)
-    found: dict[str, float | list[float]] = {}
+    settings: dict[str, float | list[float]] = {}
     for ageing in (wear if wear is not None else load_wear()).values():
         for path in fnmatch.filter(diagram.param_paths(), ageing.parameter):
             value = np.asarray(diagram.value(path), float)
             signs = random.choice([-1.0, 1.0], size=value.shape)
             aged = ageing.aged(value, hours, cycles, signs).ravel()
-            found[path] = float(f"{aged[0]:.6g}") if aged.size == 1 else [float(f"{v:.6g}") for v in aged]
-    return found
+            settings[path] = float(f"{aged[0]:.6g}") if aged.size == 1 else [float(f"{v:.6g}") for v in aged]
+    return settings
 
 
 def _acts(fault: str, paths: Sequence[str]) -> bool:
-    """Whether a vehicle with these parameters has what a fault changes in its first part."""
+    """Whether a fault acts on a vehicle with these parameter paths (checked for the first part)."""
     if fault not in FAULTS:
         raise UnknownNameError("fault of a life", fault, FAULTS)
     targets = [change.target.replace("{instance}", "1").partition("[")[0] for change in FAULTS[fault].changes]
@@ -114,7 +114,7 @@ def life_cases(
     wear: Mapping[str, Ageing] | None = None,
     seeds: int = 1,
 ) -> str:
-    """A case file: at each age the worn vehicle by itself, and with the fault of each kind of part it has."""
+    """Text of a case file: at each age the worn vehicle without a fault, and with the fault of each kind of part."""
     diagram = load_vehicle(name, control="reference").diagram
     paths = diagram.param_paths()
     cases: list[dict[str, Any]] = []

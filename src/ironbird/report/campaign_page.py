@@ -1,8 +1,9 @@
 """The page of a campaign: one self-contained HTML file.
 
-What did not come out as expected stands first; then the verdicts by case and requirement at a glance, margins over the
-varied parameters, and every flight in a table that can be filtered and sorted. A small script of this project does
-that; the page can be read without it.
+Unexpected results come first; then the verdicts by case and requirement at a glance, margins over the varied
+parameters,
+and every flight in a table that can be filtered and sorted. A small script of this project does that; the page can be
+read without it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
 MOST_FAILING = 40  # flights drawn on the page; the store has all
-MOST_ROWS = 2000  # flights that the table has without scripts; they draw the rest
+MOST_ROWS = 2000  # flights that the table shows without scripts; the script adds the rest
 MOST_PLOTS = 6  # of one case's margins
 MOST_VARIED = 12  # cases whose margins are drawn
 SYMBOLS = {"holds": "✓", "broken": "✗", "vacuous": "○"}  # not by colour alone
@@ -55,17 +56,17 @@ def write_campaign_page(
     maps: Sequence[tuple[str, Map]] = (),
     trace: Sequence[TraceRow] = (),
 ) -> None:
-    """Write the page of a campaign as far as it is flown."""
+    """Write the page of a campaign, complete or in progress."""
     write_page(path, "campaign.html.j2", _content(store, campaign, maps, trace, path.parent))
 
 
 def flight_folder(report: Path, flight_id: str) -> Path:
-    """Where the page of a flight is, below the folder of its campaign's report."""
+    """Folder of a flight's page, below the folder of its campaign's report."""
     return report / "flights" / flight_id.replace("/", "_")
 
 
 def worst_first(results: Sequence[FlightResult]) -> list[FlightResult]:
-    """Flights that are not as expected first, of these the ones with the smallest margin."""
+    """Results sorted: unexpected ones first, of these the ones with the smallest margin."""
     return sorted(results, key=lambda r: (r.as_expected, r.verdict == PASS, r.trace is None, _number(r.margin)))
 
 
@@ -132,7 +133,7 @@ def _content(
         "show_command": f"ironbird campaign show {campaign.name}",
         "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--flights", "failed", *where]),
         "paged": any(pages.values()),
-        "maps": [{"title": title, "svg": map_plot(found, title)} for title, found in maps],
+        "maps": [{"title": title, "svg": map_plot(map_, title)} for title, map_ in maps],
         **_coverage(pairs),
         "repeat": shlex.join(["ironbird", "campaign", "rerun", campaign.name, first, *where]),
         "hashes": {"definition of all flights": campaign.digest, "results": _digest(results)},
@@ -143,13 +144,13 @@ def _content(
 
 
 def _page_of(folder: Path, flight_id: str) -> str:
-    """The link to the page of a flight, if it was written; a page on disk cannot fly."""
+    """Relative link to the page of a flight; empty if it was not written."""
     page = flight_folder(folder, flight_id) / "flight.html"
     return quote(page.relative_to(folder).as_posix()) if page.is_file() else ""
 
 
 def reason_of(result: FlightResult) -> str:
-    """Why a flight came out as it did, in one line: the first requirement to break, without the witnesses' proof."""
+    """The reason of a flight's verdict in one line: the first requirement to break, without evidence of faults."""
     broken = [j for j in result.judgements if j.status == "broken"]
     if result.verdict != FAIL or not broken:
         return shortened(result.sentence, 200)
@@ -161,19 +162,19 @@ def reason_of(result: FlightResult) -> str:
 def _groups(
     wrong: Sequence[FlightResult], titles: dict[str, str], anchors: dict[str, str], pages: dict[str, str]
 ) -> list[Json]:
-    """Flights that are not as expected, those of one case that broke the same requirement first together."""
-    found: dict[tuple[str, str, str], list[FlightResult]] = {}
+    """Unexpected flights, grouped by case, verdict and first broken requirement."""
+    groups: dict[tuple[str, str, str], list[FlightResult]] = {}
     for result in worst_first(wrong):
         broken = sorted((j for j in result.judgements if j.status == "broken"), key=lambda j: j.broken_s)
-        found.setdefault((result.case_id, result.verdict, broken[0].name if broken else ""), []).append(result)
+        groups.setdefault((result.case_id, result.verdict, broken[0].name if broken else ""), []).append(result)
     return [
         {**_row(flights[0], titles, anchors, pages), "count": len(flights)}
-        for flights in sorted(found.values(), key=lambda flights: -len(flights))
+        for flights in sorted(groups.values(), key=lambda flights: -len(flights))
     ]
 
 
 def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], pages: dict[str, str]) -> Json:
-    """A flight in the table of all."""
+    """A flight as a row of the table of all flights."""
     return {
         "id": result.id,
         "case": result.case_id,
@@ -190,14 +191,15 @@ def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], 
 
 
 def _rest(results: Sequence[FlightResult]) -> str:
-    """Flights beyond those that are written as rows, as data for the page's script: it lists them when asked for."""
+    """Flights beyond those that are written as rows, as JSON for the page's script, which lists them on demand."""
     rows = [
         [r.verdict, r.case_id, r.id, f"{_number(r.margin):.9g}", _show(r.margin), _values(r), reason_of(r)]
         for r in results
     ]
     for row in rows:
         row[3] = row[3] if math.isfinite(float(row[3])) else "1e300"
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")  # no end of the script
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")  # must not end the script
 
 
 def _values(result: FlightResult) -> str:
@@ -218,7 +220,7 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
             if j.margin < cell["worst"]:
                 cell["worst"], cell["flight"], cell["unit"] = j.margin, r.id, j.unit or cell["unit"]
     unjudged = {case: sum(r.case_id == case and not r.judgements for r in results) for case in rows}
-    found = []
+    table = []
     for case, row in rows.items():
         cells = []
         for name in names:
@@ -229,14 +231,14 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
             total = cell["holds"] + cell["vacuous"] + cell["broken"]
             status = "broken" if cell["broken"] else "vacuous" if not cell["holds"] else "holds"
             count = f" {cell['broken']}/{total}" if cell["broken"] and total > 1 else ""
-            said = f"{name} in {case}: {cell['holds']} hold, {cell['broken']} broken, "
-            said += f"{cell['vacuous']} not put to the test; "
-            said += f"smallest margin {_show(cell['worst'])} {cell['unit']} in {cell['flight']}"
+            text = f"{name} in {case}: {cell['holds']} hold, {cell['broken']} broken, "
+            text += f"{cell['vacuous']} not put to the test; "
+            text += f"smallest margin {_show(cell['worst'])} {cell['unit']} in {cell['flight']}"
             anchor = anchors.get(cell["flight"], "")
-            cells.append({"status": status, "text": SYMBOLS[status] + count, "said": said, "anchor": anchor})
+            cells.append({"status": status, "text": SYMBOLS[status] + count, "said": text, "anchor": anchor})
         broken = sum(cell["broken"] for cell in row.values())
-        found.append({"id": case, "title": titles[case], "cells": cells, "broken": broken, "errors": unjudged[case]})
-    return {"names": names, "rows": sorted(found, key=lambda row: -(row["broken"] + row["errors"]))}
+        table.append({"id": case, "title": titles[case], "cells": cells, "broken": broken, "errors": unjudged[case]})
+    return {"names": names, "rows": sorted(table, key=lambda row: -(row["broken"] + row["errors"]))}
 
 
 def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Json]:
@@ -244,7 +246,7 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
     groups: dict[str, list[FlightResult]] = {}
     for result in results:
         groups.setdefault(result.case_id, []).append(result)
-    found: list[Json] = []
+    plots_by_case: list[Json] = []
     for case, flights in groups.items():
         names = list(dict.fromkeys(name for flight in flights for name in flight.values))
         varied = [name for name in names if len({f.values.get(name) for f in flights}) > 1]
@@ -253,7 +255,7 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
         plots = []
         for requirement in dict.fromkeys(j.name for f in flights for j in f.judgements):
             judged = [(f, j) for f in flights for j in f.judgements if j.name == requirement]
-            if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two: the table above says it
+            if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two values: the table above shows it
                 continue
             unit = next((j.unit for _, j in judged if j.unit not in ("", "1")), "")
             words = f"{requirement}: margin" + (f" ({unit})" if unit else "")
@@ -279,29 +281,29 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
         drawn = [plot for plot in plots if plot]
         if drawn:
             failed = sum(f.verdict != PASS for f in flights)
-            found.append({
+            plots_by_case.append({
                 "id": case, "title": titles[case], "plots": drawn[:MOST_PLOTS], "failed": failed, "count": len(flights),
                 "left_out": max(0, len(drawn) - MOST_PLOTS),
             })  # fmt: skip
-    found.sort(key=lambda row: -row["failed"])
-    return found[:MOST_VARIED]
+    plots_by_case.sort(key=lambda row: -row["failed"])
+    return plots_by_case[:MOST_VARIED]
 
 
 def _digest(results: Sequence[FlightResult]) -> str:
-    """Of all logs and verdicts: equal campaigns have equal ones."""
+    """Hash of all logs and verdicts: equal campaigns have equal hashes."""
     text = "\n".join(f"{r.id} {r.verdict} {r.sha256}" for r in results)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def validation_of(cases: Iterable[FlightCase]) -> dict[str, list[Standing]]:
-    """What the evidence sheets say of the vehicles that were flown; a vehicle whose file is gone has no rows."""
-    found: dict[str, list[Standing]] = {}
+    """Evidence sheets of the vehicles that were flown, by vehicle; empty for a vehicle whose file is gone."""
+    sheets: dict[str, list[Standing]] = {}
     for name in sorted({case.vehicle for case in cases}):
         try:
-            found[Path(name).stem] = standing(name)
+            sheets[Path(name).stem] = standing(name)
         except IronbirdError:
-            found[Path(name).stem] = []
-    return found
+            sheets[Path(name).stem] = []
+    return sheets
 
 
 def _requirements(results: Sequence[FlightResult]) -> list[Json]:
@@ -319,8 +321,8 @@ def _requirements(results: Sequence[FlightResult]) -> list[Json]:
 def _matrix(results: Sequence[FlightResult], anchors: dict[str, str]) -> list[Json]:
     rows: dict[str, list[Json]] = {}
     for r in results:
-        said = r.sentence if len(r.sentence) < 200 else r.sentence[:200] + "…"
-        text = f"{r.id}: {r.verdict}, margin {_show(r.margin)}. {said}"
+        sentence = r.sentence if len(r.sentence) < 200 else r.sentence[:200] + "…"
+        text = f"{r.id}: {r.verdict}, margin {_show(r.margin)}. {sentence}"
         cell = {"verdict": r.verdict, "ok": r.as_expected, "text": text, "anchor": anchors.get(r.id, "")}
         rows.setdefault(r.case_id, []).append(cell)
     return [{"id": case_id, "cells": cells} for case_id, cells in rows.items()]
@@ -348,14 +350,14 @@ def _flight(
 
 
 def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
-    """Height, speed, tilt and distance from the set-point, from the trace if one was kept."""
+    """Plots of height, speed, tilt and distance from the set-point, from the trace if one was kept."""
     if result.trace is None or not (folder / result.trace).is_file():
         return []
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(folder / result.trace)
-    except (OSError, ValueError):  # a damaged file costs its plots, not the report
+    except (OSError, ValueError):  # a damaged file loses its plots, not the report
         return []
     columns = {name: np.asarray(table[name]) for name in table.column_names}
     events = [w["first_s"] for w in result.witnesses if w["first_s"] is not None]
@@ -369,8 +371,8 @@ def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
 
 
 def _coverage(pairs: Sequence[tuple[FlightCase, FlightResult]]) -> Json:
-    found = coverage(pairs)
-    modes = found.modes
+    covered = coverage(pairs)
+    modes = covered.modes
     rows = []
     for case_summary in by_case([result for _, result in pairs]):
         flights = [result for _, result in pairs if result.case_id == case_summary.case_id]
@@ -382,10 +384,12 @@ def _coverage(pairs: Sequence[tuple[FlightCase, FlightResult]]) -> Json:
     return {
         "modes": modes,
         "phases": [
-            {"fault": fault, "counts": [counter[mode] for mode in modes], "failed": found.verdicts[fault][FAIL]}
-            for fault, counter in sorted(found.phases.items())
+            {"fault": fault, "counts": [counter[mode] for mode in modes], "failed": covered.verdicts[fault][FAIL]}
+            for fault, counter in sorted(covered.phases.items())
         ],
-        "transitions": [{"before": a, "after": b, "count": count} for (a, b), count in found.transitions.most_common()],
+        "transitions": [
+            {"before": a, "after": b, "count": count} for (a, b), count in covered.transitions.most_common()
+        ],
         "combinations": rows,
     }
 

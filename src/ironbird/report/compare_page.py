@@ -22,12 +22,12 @@ from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 from ironbird.vehicles import places as at
 
 MOST_SAID = 60
-LEAD_S = 5.0  # shown before setting off
+LEAD_S = 5.0  # shown before take-off
 INKS = ("var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)")  # of the control systems, in their order
 
 
 def write_compare_page(flown: Sequence[Compared], path: Path) -> None:
-    """Outcomes side by side, the flights on the same axes from setting off on, then each system by itself."""
+    """Write the page: outcomes in columns, all flights on the same axes from take-off on, then each system."""
     first = next((f.flight for f in flown if f.flight is not None), None)
     systems = [_system(f, INKS[i % len(INKS)], path.parent) for i, f in enumerate(flown)]
     content = {
@@ -42,7 +42,7 @@ def write_compare_page(flown: Sequence[Compared], path: Path) -> None:
 
 
 def _signals(flight: Flight) -> list[tuple[str, str, np.ndarray]]:
-    """What is compared over time: name, unit, values."""
+    """Signals that are compared over time: name, unit, values."""
     log = flight.log
     return [
         ("height", "m", -log[at.BODY.position][:, 2]),
@@ -52,7 +52,7 @@ def _signals(flight: Flight) -> list[tuple[str, str, np.ndarray]]:
 
 
 def _together(flown: Sequence[Compared]) -> list[str]:
-    """All flights on the same axes; a dashed line, in the colour of its system, is where a fault began to act."""
+    """Plots of all flights on the same axes; a dashed line in the colour of a system marks the begin of a fault."""
     there = [(f, f.flight, INKS[i % len(INKS)]) for i, f in enumerate(flown) if f.flight is not None]
     events = [(witness.first_s - f.off_s, ink) for f, flight, ink in there for witness in _effective(flight)]
     tracks = [
@@ -75,7 +75,7 @@ def _effective(flight: Flight) -> list[Witness]:
 
 
 def _system(flown: Compared, ink: str, folder: Path) -> dict[str, Any]:
-    """One column of the table, and the messages and actions of the system."""
+    """Data of one control system: a column of the table, and its messages and actions."""
     flight = flown.flight
     page = f"{flown.name}/flight.html"
     there = (folder / page).is_file()
@@ -101,7 +101,7 @@ def _system(flown: Compared, ink: str, folder: Path) -> dict[str, Any]:
 
 
 def _estimates(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> tuple[dict[str, str], str]:
-    """How far off its estimates were by its own log, and how the clocks stand; or why there is no such log."""
+    """Errors of the autopilot's estimates by its own log, and the offset of the clocks; or why there is no such log."""
     if isinstance(autopilot, LinkError):
         return {}, f"no log: {autopilot}"
     if autopilot is None and is_outside(flight.order.control):

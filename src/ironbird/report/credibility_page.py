@@ -24,7 +24,7 @@ DEGREES = {"rad": ("°", math.degrees(1.0)), "rad/s": ("°/s", math.degrees(1.0)
 def write_credibility_page(
     comparison: Comparison, path: Path, *, title: str, levels: list[Standing] | None = None
 ) -> None:
-    """Write the page."""
+    """Write the HTML page of a comparison; `levels` are the validation levels of the vehicle's modules."""
     write_page(path, "credibility.html.j2", _content(comparison, title, levels or []))
 
 
@@ -34,7 +34,7 @@ def write_credibility_json(comparison: Comparison, path: Path) -> None:
 
 
 def credibility_numbers(comparison: Comparison) -> dict[str, Any]:
-    """The numbers of a comparison as plain data; what does not exist is None."""
+    """The numbers of a comparison as plain data; missing values are None."""
 
     def three(value: tuple[float, float, float]) -> dict[str, float]:
         return dict(zip(("value", "low", "high"), value, strict=True))

@@ -1,9 +1,11 @@
-"""Diagrams for people: a drawing (SVG) with blocks and signals, and a text tree with ports and units.
+"""Diagrams for reading: a drawing (SVG) with blocks and signals, and a text tree with ports and units.
 
-The drawing is layered from left to right. First the loops are opened at as few blocks as possible: what such a block
-(usually the body) gives back is one line that runs back below or above the drawing. The rest has no loops; a
-block's layer is its longest way to an end. Order within a layer is by barycentre, corrected by exchanges. All lines
-that leave one block share a trunk, so that a line can be followed to its source.
+The drawing is layered from left to right. First the loops are opened at as few blocks as possible: the outputs of
+such a
+block (usually the body) are one line that runs back below or above the drawing. The rest has no loops; a block's
+layer is
+its longest path to an end. The order within a layer is by barycentre, improved by exchanges. All lines that leave one
+block share a trunk, so that a line can be followed to its source.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def write_diagram_svg(diagram: Diagram, path: Path) -> None:
     write_text(Path(path), _Drawing(diagram).svg())
 
 
-# ---------------------------------------------------------------------- what is drawn
+# ---------------------------------------------------------------------- nodes and links
 
 
 @dataclass(eq=False)
@@ -88,17 +90,17 @@ class _Node:
 
     @property
     def group(self) -> str:
-        """Path of the nested part that it belongs to."""
+        """Path of the group that the block belongs to."""
         return "" if self.is_point or self.is_outside else self.path.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
+        """Last part of the block's path."""
         return self.path.rpartition("/")[2]
 
     @property
     def middle(self) -> float:
-        """Height of its centre line."""
+        """Vertical position of the node's centre line, pixels."""
         return self.y + self.height / 2
 
     def lines(self) -> list[tuple[str, str]]:
@@ -122,20 +124,20 @@ class _Link:
 
     @property
     def chain(self) -> list[_Node]:
-        """Source, points on the way, target."""
+        """The nodes along the link: source, points of the layers between, target."""
         return [self.source, *self.way, self.target]
 
     @property
     def last(self) -> _Node:
-        """Where its last piece begins."""
+        """The node at which the last piece of the link begins."""
         return self.chain[-2]
 
     def names(self) -> list[str]:
-        """Signals that it carries."""
+        """Names of the signals that the link carries."""
         return list(dict.fromkeys(output.rpartition(".")[2] for output, _, _ in self.pairs))
 
     def label(self) -> list[str]:
-        """At most two lines of text."""
+        """Label of the link: at most two lines of signal names."""
         names = self.names()
         for count in range(min(LABEL_NAMES, len(names)), 1, -1):
             rest = len(names) - count
@@ -146,13 +148,13 @@ class _Link:
         return [names[0], f"+{len(names) - 1} more"] if len(names) > 1 else names
 
     def tooltip(self) -> str:
-        """Each connection with its unit."""
+        """Text of each connection with its unit."""
         return "\n".join(f"{output} → {target} {signal.describe()}" for output, target, signal in self.pairs)
 
 
 @dataclass(eq=False)
 class _Unit:
-    """What keeps together vertically: a group of nodes, one node, or one point of a long line."""
+    """Nodes that stay together vertically: a group, one node, or one point of a long line."""
 
     group: str
     nodes: list[_Node]
@@ -161,12 +163,12 @@ class _Unit:
 
     @property
     def layers(self) -> range:
-        """Layers that it covers."""
-        found = [node.layer for node in self.nodes]
-        return range(min(found), max(found) + 1)
+        """Range of the layers that the unit covers."""
+        layers = [node.layer for node in self.nodes]
+        return range(min(layers), max(layers) + 1)
 
     def stack(self) -> None:
-        """Set the height, and the nodes' places, one below the other in each layer."""
+        """Set the height of the unit, and stack its nodes in each layer."""
         head, foot = (FRAME_HEAD, FRAME) if self.group else (0.0, 0.0)
         columns = {layer: [n for n in self.nodes if n.layer == layer] for layer in self.layers}
         inner = {
@@ -185,7 +187,7 @@ class _Unit:
 
 @dataclass(eq=False)
 class _Column:
-    """A vertical line between two layers, with the heights at which it is met from the left and from the right."""
+    """A vertical line between two layers, with the heights at which lines join it from the left and from the right."""
 
     left: list[float]
     right: list[float]
@@ -193,34 +195,34 @@ class _Column:
 
     @property
     def low(self) -> float:
-        """Upper end."""
+        """Vertical position of the upper end, pixels."""
         return min(self.left + self.right)
 
     @property
     def high(self) -> float:
-        """Lower end."""
+        """Vertical position of the lower end, pixels."""
         return max(self.left + self.right)
 
     @property
     def is_straight(self) -> bool:
-        """Whether it has no length."""
+        """Whether the column has no length, so that the line is straight."""
         return self.high - self.low < 0.5
 
     def crossings_before(self, other: _Column) -> int:
-        """Crossings if this one stands to the left of the other."""
+        """Number of crossings if this column is to the left of the other."""
         mine = sum(self.low < y < self.high for y in other.left)
         return mine + sum(other.low < y < other.high for y in self.right)
 
 
 def rate_text(block: Block) -> str:
-    """How often a block runs, in words."""
+    """How often a block runs, as text."""
     if block.sample_s is None:
         return "continuous"
     return f"every {1e3 * block.sample_s:g} ms ({1 / block.sample_s:g} Hz)"
 
 
 def _text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Estimate for a sans-serif font; a little too wide rather than too narrow."""
+    """Estimated width of a text in a sans-serif font, pixels; rather too wide than too narrow."""
     narrow = sum(c in "iljtf.,:;|!'()[]/ " for c in text)
     wide = sum(c.isupper() or c in "mw" or ord(c) > 0x2E80 for c in text)
     return size * (1.06 if bold else 1.0) * (0.57 * (len(text) - narrow - wide) + 0.33 * narrow + 0.78 * wide)
@@ -230,12 +232,12 @@ def _text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def _components(nodes: Iterable[_Node], after: Callable[[_Node], list[_Node]]) -> list[list[_Node]]:
-    """Strongly connected parts (Tarjan's algorithm, without recursion)."""
+    """Strongly connected components (Tarjan's algorithm, without recursion)."""
     number: dict[_Node, int] = {}
     lowest: dict[_Node, int] = {}
     on_stack: set[_Node] = set()
     stack: list[_Node] = []
-    found: list[list[_Node]] = []
+    components: list[list[_Node]] = []
     for root in nodes:
         work = [(root, iter(after(root)))] if root not in number else []
         if work:
@@ -253,7 +255,7 @@ def _components(nodes: Iterable[_Node], after: Callable[[_Node], list[_Node]]) -
                     part = stack[stack.index(node) :]
                     del stack[stack.index(node) :]
                     on_stack -= set(part)
-                    found.append(part)
+                    components.append(part)
             elif following not in number:
                 number[following] = lowest[following] = len(number)
                 stack.append(following)
@@ -261,7 +263,7 @@ def _components(nodes: Iterable[_Node], after: Callable[[_Node], list[_Node]]) -
                 work.append((following, iter(after(following))))
             elif following in on_stack:
                 lowest[node] = min(lowest[node], number[following])
-    return found
+    return components
 
 
 def _open_loops(nodes: list[_Node], links: list[_Link]) -> None:
@@ -295,14 +297,14 @@ def _open_loops(nodes: list[_Node], links: list[_Link]) -> None:
 
 
 def _assign_layers(nodes: list[_Node], links: list[_Link]) -> int:
-    """Layer of each node by its longest way to an end, so that it stands next to what it feeds; the layers' count."""
+    """Set each node's layer by its longest path to an end, next to the blocks it feeds; returns their number."""
     out: dict[_Node, list[_Node]] = {node: [] for node in nodes}
     for link in links:
         if not link.is_back:
             out[link.source].append(link.target)
     depth: dict[_Node, int] = {}
 
-    def way(node: _Node) -> int:  # loops are open: the way is finite
+    def way(node: _Node) -> int:  # loops are open: the path is finite
         if node not in depth:
             depth[node] = max((1 + way(n) for n in out[node]), default=0)
         return depth[node]
@@ -310,7 +312,7 @@ def _assign_layers(nodes: list[_Node], links: list[_Link]) -> int:
     last = max(way(node) for node in nodes)
     for node in nodes:
         node.layer = last - depth[node]
-    for node in nodes:  # an end stands next to what feeds it
+    for node in nodes:  # an end is next to the block that feeds it
         before = [link.source.layer for link in links if link.target is node and not link.is_back]
         if not out[node] and before:
             node.layer = max(before) + 1
@@ -321,7 +323,7 @@ def _assign_layers(nodes: list[_Node], links: list[_Link]) -> int:
 
 
 class _Drawing:
-    """Places of all boxes and lines of one diagram."""
+    """Positions of all boxes and lines of one diagram."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
@@ -347,10 +349,10 @@ class _Drawing:
             if node is not None:
                 node.stops.append(reason)
                 node.tooltip += f"\nends the run: {reason} ({output.rpartition('.')[2]})"
-        found: dict[tuple[_Node, _Node], _Link] = {}
+        links: dict[tuple[_Node, _Node], _Link] = {}
 
         def link(source: _Node, target: _Node, output: str, target_path: str, signal: Signal) -> None:
-            found.setdefault((source, target), _Link(source, target)).pairs.append((output, target_path, signal))
+            links.setdefault((source, target), _Link(source, target)).pairs.append((output, target_path, signal))
 
         for target_path, outputs in self.diagram.links.items():
             target, _, port = target_path.rpartition(".")
@@ -372,7 +374,7 @@ class _Drawing:
             else:
                 link(inner, node, port_.path, name, port_.signal)
         self.nodes = [*known.values(), *outside]
-        self.links = list(found.values())
+        self.links = list(links.values())
 
     # -------------------------------------------------------------- layout
 
@@ -399,7 +401,7 @@ class _Drawing:
         return SLOT_ABOVE + (9 if len(link.label()) == 1 else LABEL_LINE + 5)
 
     def _pieces(self) -> list[tuple[_Node, _Node]]:
-        """Forward links cut into pieces from one layer to the next; the long ones pass through points."""
+        """Forward links cut into pieces from one layer to the next; long ones pass through points."""
         pieces: list[tuple[_Node, _Node]] = []
         points: dict[tuple[_Node, int], _Node] = {}
         for link in self.links:
@@ -488,7 +490,7 @@ class _Drawing:
 
     @staticmethod
     def _exchange(best: list[_Unit], best_price: float, trial: Callable[[list[_Unit]], float]) -> list[_Unit]:
-        """Move single units to other places in the order while that helps."""
+        """Move single units to other positions in the order as long as that lowers the price."""
         left = EXCHANGES
         improved = True
         while improved and left > 0:
@@ -512,7 +514,7 @@ class _Drawing:
         return BOX_GAP * (0.6 if unit.nodes[0].is_point else 1.0)
 
     def _settle(self, order: list[_Unit], wish: Callable[[_Node], float | None], sweeps: int) -> None:
-        """Move each unit towards its neighbours as far as those above and below in its layers let it."""
+        """Move each unit towards its neighbours as far as the units above and below allow."""
         rows: dict[int, list[_Unit]] = {layer: [u for u in order if layer in u.layers] for layer in range(self.layers)}
         above: dict[_Unit, list[_Unit]] = {u: [] for u in order}
         below: dict[_Unit, list[_Unit]] = {u: [] for u in order}
@@ -572,7 +574,7 @@ class _Drawing:
     # -------------------------------------------------------------- lines
 
     def _leave(self, node: _Node, *, back: bool) -> float:
-        """Height at which lines leave a node: straight on where that is possible, apart from those that run back."""
+        """Height at which lines leave a node: straight where possible, separate from those that run back."""
         if node.is_point:
             return node.middle
         low, high = node.y + 9, node.y + node.height - 9
@@ -596,7 +598,7 @@ class _Drawing:
         return next((y for y in places if all(abs(y - other) > 5 for other in others)), middle)
 
     def _route(self) -> None:
-        """Columns between the layers, then the boxes' places from left to right, then the lines themselves."""
+        """Place the columns between the layers, then the boxes from left to right, then draw the lines."""
         ahead: dict[_Node, _Column] = {}
         down: dict[_Node, _Column] = {}
         up: dict[tuple[_Node, int], _Column] = {}
@@ -632,7 +634,7 @@ class _Drawing:
             self.wires.append((link, self._points(link, ahead, down, up)))
 
     def _place_columns(self, columns: list[_Column], layer: int, x: float) -> float:
-        """Order the columns of a gap with few crossings; the left edge of the next layer."""
+        """Order the columns of a gap with few crossings; returns the left edge of the next layer."""
         bent = [c for c in columns if not c.is_straight]
         bent.sort(key=lambda c: c.low)
         for _ in bent:  # exchange neighbours while that helps
@@ -678,7 +680,7 @@ class _Drawing:
     # -------------------------------------------------------------- text
 
     def svg(self) -> str:
-        """The whole file."""
+        """The whole drawing as SVG text."""
         width, height = round(self.width), round(self.height)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -745,7 +747,7 @@ class _Drawing:
         return "".join([*parts, "</g>"])
 
     def _bus_label(self, source: _Node, ink: str) -> str:
-        """Who sends what back, written on the line."""
+        """Text on a line that runs back: its source and signals."""
         x = next(points[1][0] for link, points in self.wires if link.source is source and link.is_back) - 14
         return (
             f'<text class="label" x="{x:.1f}" y="{self.bus[source] - 4:.1f}" text-anchor="end" '
@@ -774,20 +776,20 @@ class _Drawing:
 
 def _rounded(points: list[tuple[float, float]]) -> str:
     """A line along horizontal and vertical pieces with round corners."""
-    kept: list[tuple[float, float]] = []
+    corners: list[tuple[float, float]] = []
     for point in points:
-        if kept and abs(point[0] - kept[-1][0]) < 0.05 and abs(point[1] - kept[-1][1]) < 0.05:
+        if corners and abs(point[0] - corners[-1][0]) < 0.05 and abs(point[1] - corners[-1][1]) < 0.05:
             continue
-        kept.append(point)
-    text = f"M{kept[0][0]:.1f},{kept[0][1]:.1f}"
-    for before, here, after in zip(kept, kept[1:], kept[2:], strict=False):
+        corners.append(point)
+    text = f"M{corners[0][0]:.1f},{corners[0][1]:.1f}"
+    for before, here, after in zip(corners, corners[1:], corners[2:], strict=False):
         a = max(abs(here[0] - before[0]), abs(here[1] - before[1]))
         b = max(abs(after[0] - here[0]), abs(after[1] - here[1]))
         r = min(CORNER, a / 2, b / 2)
         enter = (here[0] + (before[0] - here[0]) * r / a, here[1] + (before[1] - here[1]) * r / a)
         leave = (here[0] + (after[0] - here[0]) * r / b, here[1] + (after[1] - here[1]) * r / b)
         text += f" L{enter[0]:.1f},{enter[1]:.1f} Q{here[0]:.1f},{here[1]:.1f} {leave[0]:.1f},{leave[1]:.1f}"
-    return f"{text} L{kept[-1][0]:.1f},{kept[-1][1]:.1f}"
+    return f"{text} L{corners[-1][0]:.1f},{corners[-1][1]:.1f}"
 
 
 def _block_tooltip(path: str, block: Block) -> str:
@@ -801,7 +803,7 @@ def _block_tooltip(path: str, block: Block) -> str:
 def diagram_tree(diagram: Diagram) -> str:
     """A diagram as a text tree: nested blocks with class, rate, and their ports, states and parameters with units.
 
-    Of parts beside each other that are built alike the first is printed.
+    Of sibling parts that are built alike only the first is printed.
     """
     tree: dict[str, dict] = {}
     for path in diagram.blocks:
@@ -816,7 +818,7 @@ def diagram_tree(diagram: Diagram) -> str:
 
 def _branches(diagram: Diagram, tree: dict[str, dict], path: str, indent: str) -> list[str]:
     lines: list[str] = []
-    shown: dict[str, str] = {}  # what was printed -> the name of the first that has it
+    shown: dict[str, str] = {}  # printed text -> name of the first part with it
     for number, (name, inner) in enumerate(tree.items(), start=1):
         is_last = number == len(tree)
         here = f"{path}/{name}" if path else name

@@ -1,4 +1,4 @@
-"""The evidence pack of a campaign: all that a reviewer needs to check it, zipped, with hashes."""
+"""The evidence pack of a campaign: all files that a reviewer needs to check it, zipped, with hashes."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def write_evidence(
 
 
 def _suite_files(source: Mapping[str, str]) -> dict[str, bytes]:
-    """The project's files so that what one says of another's place stays true: as many folders deep as any goes up."""
+    """The project's files at relative paths that keep references between them valid, also those that lead upwards."""
     plain = {name: [part for part in name.split("/") if part not in ("", ".")] for name in source}
     deep = max((len(parts) - len([p for p in parts if p != ".."]) for parts in plain.values()), default=0)
     files: dict[str, bytes] = {}
@@ -146,7 +146,7 @@ def _suite_files(source: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratch: Path) -> dict[str, bytes]:
-    """Vehicles, definitions that name these files, and the values of all parameters."""
+    """Vehicles, definitions that name these files, and the values of all parameters, by path in the pack."""
     vehicles = write_vehicles(campaign.source, cases, scratch / VEHICLES)
     digests = store.digests(campaign)
     files = {f"{VEHICLES}/{file.name}": file.read_bytes() for file in vehicles.values()}
@@ -178,19 +178,19 @@ def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratc
 
 
 def _packed_world(world: str) -> tuple[str, dict[str, bytes]]:
-    """The name of an order's world in a pack, and its files with all meshes and elevation that it takes."""
+    """Path of an order's world in a pack, and its files with all meshes and elevation data that it uses."""
     if not world or IN_TEXT in world or is_built_in(world):
         return world, {}
-    found = world_files(world)
-    folder = found[0].parent
-    place = f"{WORLDS}/{found[0].stem}-{ordered_world(world).digest[:8]}"
-    return f"{place}/{found[0].name}", {
-        f"{place}/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in found
+    files = world_files(world)
+    folder = files[0].parent
+    place = f"{WORLDS}/{files[0].stem}-{ordered_world(world).digest[:8]}"
+    return f"{place}/{files[0].name}", {
+        f"{place}/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in files
     }
 
 
 def _parameters(case: Order, known: Mapping[str, bytes]) -> dict[str, bytes]:
-    """All values of a flight's model before its own settings, mission and weather, which are in its definition."""
+    """All parameter values of a flight's model before settings, mission and weather, which are in its definition."""
     others = json.dumps([case.place.model_dump() if case.place else None, sorted(case.options.items())])
     more = f"-{hashlib.sha256(others.encode()).hexdigest()[:8]}" if case.place or case.options else ""
     name = f"parameters/{Path(case.vehicle).stem}-{case.control.replace('/', '_').replace(':', '_')}{more}.json"

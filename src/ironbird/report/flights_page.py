@@ -1,4 +1,4 @@
-"""Flights that were kept, side by side on one page: what was ordered, results, curves, where they part."""
+"""Several recorded flights on one page: their orders, results, curves, and where they differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_PARTED = 12  # signals that are named
 
 @dataclass(frozen=True)
 class Kept:
-    """One flight as its folder has it."""
+    """One recorded flight, read from its folder."""
 
     name: str
     order: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Kept:
 
 
 def read_flight(folder: Path) -> Kept:
-    """A flight's folder, as `ironbird fly` and the others leave it."""
+    """Read a flight's folder, as `ironbird fly` and other commands write it."""
     try:
         order = read_toml((folder / "order.toml").read_text(encoding="utf-8"))
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def read_flight(folder: Path) -> Kept:
 
 @dataclass(frozen=True)
 class Parting:
-    """How two flights differ in one signal."""
+    """The difference of two flights in one signal."""
 
     signal: str
     unit: str
@@ -67,9 +67,9 @@ class Parting:
 
 
 def partings(a: Log, b: Log) -> list[Parting]:
-    """Signals that both have and that differ at common times, those that part first in front."""
+    """Signals of both logs that differ at common times, sorted by the time of the first difference."""
     times, rows_a, rows_b = np.intersect1d(np.round(a.time_s, 9), np.round(b.time_s, 9), return_indices=True)
-    found = []
+    rows = []
     for path, signal in a.plan.signals.items():
         if path not in b or b.plan.signals[path].size != signal.size or not len(times):
             continue
@@ -79,12 +79,12 @@ def partings(a: Log, b: Log) -> list[Parting]:
         unequal = np.flatnonzero(~(off == 0))
         if len(unequal):
             worst = int(np.nanargmax(off)) if np.isfinite(off).any() else int(unequal[0])
-            found.append(Parting(path, signal.unit, float(times[unequal[0]]), float(off[worst]), float(times[worst])))
-    return sorted(found, key=lambda parting: (parting.first_s, parting.signal))
+            rows.append(Parting(path, signal.unit, float(times[unequal[0]]), float(off[worst]), float(times[worst])))
+    return sorted(rows, key=lambda parting: (parting.first_s, parting.signal))
 
 
 def ordered_differently(flights: Sequence[Kept]) -> dict[str, list[str]]:
-    """Keys of the orders that are not the same in all, with the value of each."""
+    """Keys of the orders whose values differ, with the value of each flight."""
     flat = [dict(_leaves(flight.order)) for flight in flights]
     keys = list(dict.fromkeys(key for one in flat for key in one))
     rows = {key: [one.get(key, "-") for one in flat] for key in keys}
@@ -92,17 +92,17 @@ def ordered_differently(flights: Sequence[Kept]) -> dict[str, list[str]]:
 
 
 def _leaves(table: Mapping[str, Any], before: str = "") -> list[tuple[str, str]]:
-    found = []
+    rows = []
     for key, value in table.items():
         if isinstance(value, dict):
-            found += _leaves(value, f"{before}{key}.")
+            rows += _leaves(value, f"{before}{key}.")
         else:
-            found.append((f"{before}{key}", str(value)))
-    return found
+            rows.append((f"{before}{key}", str(value)))
+    return rows
 
 
 def write_flights_page(flights: Sequence[Kept], path: Path) -> None:
-    """Write the page."""
+    """Write the HTML page that compares several flights."""
     inks = [INKS[i % len(INKS)] for i in range(len(flights))]
     rows = [key for flight in flights for key in flight.summary if key not in ("schema", "figures")]
     plots = [

@@ -1,4 +1,4 @@
-"""The folder of a flight: its log, its page, its summary and what a control system outside left."""
+"""The folder of a flight: its log, its page, its summary and files that an external control system left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = (
 
 
 def clear_flight_folder(folder: Path) -> None:
-    """Remove the results of an earlier flight: if the next one fails, they must not stand there as its own."""
+    """Remove the results of an earlier flight, so that they are not taken for those of one that fails."""
     try:
         for name in FILES:
             (folder / name).unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def write_flight_folder(
 
 
 def write_sight(flight: Flight, folder: Path) -> None:
-    """What sensors of the world saw: `sight/NAME.parquet`, pictures, and all of it as `sight.mcap` for Foxglove."""
+    """Write samples of world sensors: `sight/NAME.parquet`, pictures, and all of it as `sight.mcap` for Foxglove."""
     place = folder / SIGHT
     if place.is_dir():  # of an earlier flight
         shutil.rmtree(place)
@@ -145,7 +145,7 @@ def write_sight(flight: Flight, folder: Path) -> None:
 
 
 def _autopilot_of(flight: Flight) -> AutopilotEstimate | LinkError | None:
-    """The log of a control system outside beside the truth, or why it cannot be read; None if there is none."""
+    """The log of an external control system compared with the truth, or the error; None if there is none."""
     if not is_outside(flight.order.control):
         return None
     from ironbird.flight.autopilot_estimate import beside
@@ -154,7 +154,7 @@ def _autopilot_of(flight: Flight) -> AutopilotEstimate | LinkError | None:
 
 
 def _summary(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> dict[str, str]:
-    """The flight's figures, and what a control system outside did and left."""
+    """The flight's figures, and events and files of an external control system."""
     rows = flight.summary()
     if autopilot is not None:
         rows["autopilot's log"] = str(autopilot)

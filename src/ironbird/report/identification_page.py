@@ -14,7 +14,7 @@ DEGREES = {"_rate": "°/s", "_acceleration": "°/s²", "": "°"}
 
 
 def write_identification_page(fit: Fit, path: Path, *, written: str = "") -> None:
-    """Write the page."""
+    """Write the HTML page of an identification; `written` names the vehicle file that was written."""
     write_page(path, "identification.html.j2", _content(fit, written))
 
 

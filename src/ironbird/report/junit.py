@@ -16,9 +16,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 
 
 def write_junit(path: Path, name: str, results: Sequence[FlightResult], cases: Sequence[FlightCase] = ()) -> None:
-    """Failures are `fail` and `void` (or a `pass` where a failure is expected), errors are `error`.
+    """Write JUnit XML: `fail`, `void` and unexpected `pass` are failures, `error` is an error.
 
-    A flight of `cases` without a result is an error as well: what was not flown shows nothing.
+    A flight of `cases` without a result is an error as well.
     """
     wrong = [r for r in results if not r.as_expected]
     judged = {r.id for r in results}
@@ -33,8 +33,10 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult], cases: S
         case = ElementTree.SubElement(suite, "testcase", {**about, "time": f"{result.ended_s:.3f}"})
         if not result.as_expected:
             kind = "error" if result.verdict == ERROR else "failure"
-            said = {FAIL: "fail", VOID: "void", ERROR: "error"}.get(result.verdict, "pass where a failure is expected")
-            ElementTree.SubElement(case, kind, type=said, message=_clean(result.sentence))
+            reason = {FAIL: "fail", VOID: "void", ERROR: "error"}.get(
+                result.verdict, "pass where a failure is expected"
+            )
+            ElementTree.SubElement(case, kind, type=reason, message=_clean(result.sentence))
         ElementTree.SubElement(case, "system-out").text = _clean(f"sha256 {result.sha256}\n{result.sentence}")
     for flight in missing:
         about = {"classname": _clean(f"{name}.{flight.case_id}"), "name": _clean(flight.id), "time": "0.000"}
@@ -46,5 +48,5 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult], cases: S
 
 
 def _clean(text: str) -> str:
-    """Without characters that XML cannot hold."""
+    """A text without characters that XML cannot hold."""
     return _NOT_XML.sub(" ", text)

@@ -1,4 +1,4 @@
-"""The page of a link with a fault: what was sent, what arrived, and how late."""
+"""The page of a link with a fault: packets sent, packets received, and their delay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BIN_S = 0.5
 
 
 def write_link_page(run: LinkRun, path: Path) -> None:
-    """Write it; plain SVG without scripts."""
+    """Write the HTML page of a link; plots are plain SVG without scripts."""
     fault = run.witness.injection
     last_s = max(run.sent_s[-1], run.arrived_s[-1] if run.arrived_s.size else 0.0)
     edges = np.arange(0.0, last_s + 2 * BIN_S, BIN_S)

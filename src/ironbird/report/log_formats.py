@@ -1,4 +1,4 @@
-"""The formats in which a log can be written, each one line."""
+"""The formats in which a log can be written, one line each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS: dict[str, Callable[[Log, Path], None]] = {
 
 
 def convert_log(source: Path, format: str, out: Path | None = None) -> Path:
-    """Write a flight's Parquet log in another format; beside it by default."""
+    """Write a flight's Parquet log in another format, by default next to it; returns the path."""
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
     target = out or source.with_suffix(f".{format}")

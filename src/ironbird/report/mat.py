@@ -1,4 +1,4 @@
-"""Logs as MATLAB files (version 5): one structure per block, units beside the values."""
+"""Logs as MATLAB files (version 5): one structure per block, with units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADER = b"MATLAB 5.0 MAT-file, written by Ironbird".ljust(116)  # SciPy's own h
 
 
 def write_mat(log: Log, path: Path, lane: int = 0) -> None:
-    """Write one lane: `time_s`, a structure for each block (`rotor_1_motor.speed`), `units` alike, and `meta`."""
+    """Write one lane: `time_s`, a structure for each block (`rotor_1_motor.speed`), `units` likewise, and `meta`."""
     try:
         from scipy.io import savemat
     except ImportError:

@@ -1,9 +1,10 @@
 """Logs as MCAP files with ROS 2 messages, for Foxglove, rosbag2 and PlotJuggler.
 
 Standard messages in the axes of REP 103 (world east-north-up, body forward-left-up): `/odom` (nav_msgs/Odometry, the
-truth), `/tf`, `/imu` (sensor_msgs/Imu) and `/fix` (sensor_msgs/NavSatFix) behind the fault taps. Beside them each
-block is a topic (`/ironbird/rotor/1/motor`) with a message of its own, in Ironbird's axes and SI; what the units are
-stands in the message's definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
+truth), `/tf`, `/imu` (sensor_msgs/Imu) and `/fix` (sensor_msgs/NavSatFix) after fault injection. In addition each block
+is a topic (`/ironbird/rotor/1/motor`) with its own message type, in Ironbird's axes and SI; its units are in the
+message
+definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
 """
 
 from __future__ import annotations
@@ -66,18 +67,18 @@ Message = tuple[str, str, dict[str, Any]]  # topic, type, content
 
 
 def definition(kind: str, own: str | None = None) -> str:
-    """A message's definition with those of all parts, as rosbag2 keeps it."""
+    """A message definition with those of all its parts, as rosbag2 stores it."""
     text = _PARTS[kind] if own is None else own
-    found, todo = [text], [text]
-    seen: set[str] = set()
+    texts, todo = [text], [text]
+    known: set[str] = set()
     while todo:
         for line in todo.pop().splitlines():
             part = line.split()[0].removesuffix("[]")
-            if part in _PARTS and part not in seen:
-                seen.add(part)
-                found.append(f"{LINE}\nMSG: {part}\n{_PARTS[part]}")
+            if part in _PARTS and part not in known:
+                known.add(part)
+                texts.append(f"{LINE}\nMSG: {part}\n{_PARTS[part]}")
                 todo.append(_PARTS[part])
-    return "".join(found)
+    return "".join(texts)
 
 
 def write_mcap(log: Log, path: Path, lane: int = 0) -> None:
@@ -95,7 +96,7 @@ def write_mcap(log: Log, path: Path, lane: int = 0) -> None:
 
 
 def write_messages(path: Path, rows: Iterable[tuple[int, int, Message]], own: Mapping[str, str]) -> None:
-    """Write messages (number, time in ns, message) as an MCAP file; `own` defines what ROS 2 does not have."""
+    """Write messages (number, time in ns, message) as an MCAP file; `own` defines types that ROS 2 does not have."""
     try:
         from mcap_ros2.writer import Writer
     except ImportError:
@@ -120,13 +121,13 @@ def _xyz(vector: np.ndarray) -> dict[str, float]:
 
 
 def _turn(q_NB: np.ndarray) -> dict[str, float]:
-    """q_NB as the attitude of forward-left-up in east-north-up."""
+    """The quaternion q_NB as attitude of forward-left-up in east-north-up."""
     w, x, y, z = from_matrix(NED_ENU @ matrix(q_NB) @ FRD_FLU)
     return {"x": float(x), "y": float(y), "z": float(z), "w": float(w)}
 
 
 class _Blocks:
-    """Each block as a topic with a message of its own."""
+    """Each block as a topic with its own message type."""
 
     def __init__(self, log: Log, lane: int) -> None:
         self.definitions: dict[str, str] = {}
@@ -152,7 +153,7 @@ class _Blocks:
             self._columns[f"/ironbird/{block}"] = (kind, fields)
 
     def messages(self, row: int, time_ns: int) -> Iterator[Message]:
-        """Those of one instant."""
+        """Messages of all blocks at one log row."""
         for topic, (kind, fields) in self._columns.items():
             content: dict[str, Any] = {"header": header(time_ns, "")}
             for name, values in fields.items():
@@ -161,7 +162,7 @@ class _Blocks:
 
 
 class _Standard:
-    """Messages that every tool of ROS knows."""
+    """Messages of standard ROS types."""
 
     def __init__(self, log: Log, lane: int) -> None:
         def get(path: str) -> np.ndarray | None:
@@ -174,7 +175,7 @@ class _Standard:
         self.fix = [get(f"gnss/1/chip.{name}") for name in ("latitude", "longitude", "height", "fix_type")]
 
     def messages(self, row: int, time_ns: int) -> Iterator[Message]:
-        """Those of one instant, as far as the log has their signals."""
+        """Standard messages at one log row, as far as the log has their signals."""
         if self.place is not None and self.attitude is not None and self.speed is not None and self.rates is not None:
             place, turn = _xyz(NED_ENU @ self.place[row]), _turn(self.attitude[row])
             motion = {"linear": _xyz(FRD_FLU @ self.speed[row]), "angular": _xyz(FRD_FLU @ self.rates[row])}

@@ -1,4 +1,4 @@
-"""What sensors of a world saw as MCAP with ROS 2 messages, for Foxglove and rosbag2.
+"""Samples of world sensors as MCAP with ROS 2 messages, for Foxglove and rosbag2.
 
 Topics are `/NAME`: pictures as sensor_msgs/Image (rgb8, 32FC1 for depth in m, mono8 for classes), lidars as
 sensor_msgs/PointCloud2 (x, y, z, intensity, float32), rings and sonars as sensor_msgs/LaserScan, single beams as
@@ -57,11 +57,11 @@ def _messages(sensor: Sensor, sample: Sample) -> Iterator[tuple[str, dict[str, A
     elif isinstance(sensor, EchoSensor):
         yield "sensor_msgs/Range", {
             "header": head, "radiation_type": INFRARED, "field_of_view": math.radians(getattr(sensor, "beam_deg", 0.0)),
-            "min_range": sensor.min_m, "max_range": sensor.max_m, "range": float(_heard(data["range_m"])[0]),
+            "min_range": sensor.min_m, "max_range": sensor.max_m, "range": float(_with_infinity(data["range_m"])[0]),
         }  # fmt: skip
 
 
-def _heard(ranges: np.ndarray) -> np.ndarray:
+def _with_infinity(ranges: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(ranges), np.inf, ranges)
 
 
@@ -79,11 +79,11 @@ def _cloud(head: dict[str, Any], points: np.ndarray, intensity: np.ndarray) -> d
 
 
 def _scan(head: dict[str, Any], sensor: Ring | MultibeamSonar, data: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Angles of ROS grow to the left, Ironbird's to the right: the beams are turned round."""
+    """LaserScan message; the beams are reversed, as angles of ROS grow to the left, Ironbird's to the right."""
     angles = -sensor.angles_rad()[::-1]
     step = float(angles[1] - angles[0]) if len(angles) > 1 else 0.0
     return {
         "header": head, "angle_min": float(angles[0]), "angle_max": float(angles[-1]), "angle_increment": step,
         "time_increment": 0.0, "scan_time": 1.0 / sensor.rate_hz, "range_min": sensor.min_m, "range_max": sensor.max_m,
-        "ranges": _heard(data["range_m"])[::-1].tolist(), "intensities": data["intensity"][::-1].tolist(),
+        "ranges": _with_infinity(data["range_m"])[::-1].tolist(), "intensities": data["intensity"][::-1].tolist(),
     }  # fmt: skip

@@ -17,13 +17,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @functools.cache
 def _environment() -> Environment:
-    """Values are escaped; a name that a template needs and does not get is an error."""
+    """Jinja environment: values are escaped; a name that a template needs and does not get is an error."""
     loader = FileSystemLoader(TEMPLATES)
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
-    """Write one HTML page; its folder is made if it is not there."""
+    """Write one HTML page; its folder is created if it does not exist."""
     text = _environment().get_template(template).render(**content)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
@@ -31,12 +31,12 @@ def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
 
 @functools.cache
 def script_text(*names: str) -> str:
-    """Scripts of the templates' folder as one text; without any value of a result, so that its hash is known before."""
+    """Scripts of the templates' folder as one text; contains no result values, so its CSP hash is constant."""
     return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
 
 
 @functools.cache
 def hash_source(script: str) -> str:
-    """How a page's policy names the scripts that a browser may run, and no other [CSP3]."""
+    """CSP source expression (hash) of a script, which allows a browser to run it and no other [CSP3]."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,4 +1,4 @@
-"""The page of a scenario: paths from above, distances over time, and what became of every vehicle."""
+"""The page of a scenario: paths from above, distances over time, and the result of every vehicle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUND = np.linspace(0.0, 2 * np.pi, 25)
 
 
 def write_scenario_folder(flown: ScenarioFlight, folder: Path) -> Path:
-    """Logs (Parquet), summary (JSON) and page of a scenario; returns the page."""
+    """Write logs (Parquet), summary (JSON) and page of a scenario; returns the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     for vehicle in flown.vehicles:
         vehicle.log.to_parquet(folder / f"{vehicle.name}.parquet", vehicle.lane)
@@ -88,7 +88,7 @@ def _content(flown: ScenarioFlight) -> dict[str, Any]:
 
 
 def _distances(flown: ScenarioFlight) -> list[Curve]:
-    """Of the pairs that came nearest."""
+    """Curves of the distances between the pairs that came nearest."""
     names = [v.name for v in flown.vehicles]
     places = np.stack([v.path_N_m for v in flown.vehicles])
     every = max(1, places.shape[1] // 200)
@@ -112,18 +112,18 @@ def _clearances(flown: ScenarioFlight) -> list[Curve]:
 
 
 def _outlines(world: World, paths: list[Curve]) -> list[Curve]:
-    """Obstacles from above, those around the paths."""
+    """Outlines of the obstacles around the paths, from above."""
     east = np.concatenate([p.x for p in paths])
     north = np.concatenate([p.y for p in paths])
     low, high = np.array([north.min(), east.min()]) - 20.0, np.array([north.max(), east.max()]) + 20.0
-    found: list[Curve] = []
+    outlines: list[Curve] = []
     for shape in world.obstacles:
         place = np.array(shape.p_N_m[:2])
-        if (place < low).any() or (place > high).any() or len(found) >= MOST_OUTLINES:
+        if (place < low).any() or (place > high).any() or len(outlines) >= MOST_OUTLINES:
             continue
         corners = _corners(shape)
-        found.append(Curve(shape.name, corners[:, 1], corners[:, 0], OUTLINE))
-    return found
+        outlines.append(Curve(shape.name, corners[:, 1], corners[:, 0], OUTLINE))
+    return outlines
 
 
 def _corners(shape: Obstacle) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Small pictures as SVG text: lines over time, points and bars of margins, a map of verdicts over two parameters."""
+"""Small plots as SVG text: lines over time, points and bars of margins, a map of verdicts over two parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INK = {"pass": "var(--good)", "fail": "var(--bad)", "void": "var(--warn)", "erro
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Round numbers between two values."""
+    """Round numbers between two values, about `count` of them."""
     if not high > low:
         return [low]
     raw = (high - low) / count
@@ -33,7 +33,7 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a plot."""
+    """One line of a plot: name, x and y values, colour."""
 
     name: str
     x: np.ndarray
@@ -42,7 +42,7 @@ class Curve:
 
 
 class _Frame:
-    """Axes of a plot: from values to places on the paper."""
+    """Axes of a plot: maps values to pixels."""
 
     def __init__(
         self, x: tuple[float, float], y: tuple[float, float], width: int, height: int, decades: bool = False
@@ -51,16 +51,16 @@ class _Frame:
         self.decades = decades  # x are logarithms
 
     def across(self, value: float) -> float:
-        """Place of a value from the left."""
+        """Horizontal pixel position of a value."""
         return LEFT + (self.width - LEFT - RIGHT) * (value - self.x[0]) / max(self.x[1] - self.x[0], 1e-9)
 
     def up(self, value: float) -> float:
-        """Place of a value from the top."""
+        """Vertical pixel position of a value, from the top."""
         room = self.height - TOP - BOTTOM
         return self.height - BOTTOM - room * (value - self.y[0]) / max(self.y[1] - self.y[0], 1e-9)
 
     def grid(self) -> list[str]:
-        """Lines and numbers."""
+        """SVG elements of grid lines and their numbers."""
         parts = []
         for tick in ticks(*self.y):
             y, right = self.up(tick), self.width - RIGHT
@@ -73,18 +73,18 @@ class _Frame:
         return parts
 
     def line(self, curve: Curve) -> str:
-        """A curve, with its name for the pointer."""
+        """SVG element of a curve, with its name as tooltip."""
         points = " ".join(f"{self.across(a):.1f},{self.up(b):.1f}" for a, b in zip(curve.x, curve.y, strict=True))
         style = f' style="stroke: {curve.ink}"'
         return f'<polyline class="line"{style} points="{points}"><title>{escape(curve.name)}</title></polyline>'
 
     def svg(self, parts: Sequence[str]) -> str:
-        """The whole picture."""
+        """The whole plot as SVG text."""
         return f'<svg viewBox="0 0 {self.width} {self.height}" role="img">{"".join(parts)}</svg>'
 
 
 def _thinned(curve: Curve) -> Curve:
-    """At most so many points, without those that are no numbers."""
+    """A curve with a limited number of points, without NaN."""
     every = max(1, -(-len(curve.x) // MOST_POINTS))
     x, y = np.asarray(curve.x, float)[::every], np.asarray(curve.y, float)[::every]
     finite = np.isfinite(x) & np.isfinite(y)
@@ -96,7 +96,7 @@ def _span(parts: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def _marks(span: tuple[float, float]) -> list[float]:
-    """1, 2 and 5 of every decade between two logarithms; of many decades 1 alone."""
+    """Tick values 1, 2 and 5 of every decade between two logarithms; only 1 if there are many decades."""
     of_each = (1, 2, 5) if span[1] - span[0] < FEW_DECADES else (1,)
     marks = [m * 10.0**e for e in range(math.floor(span[0]), math.ceil(span[1]) + 1) for m in of_each]
     return [mark for mark in marks if span[0] - 1e-9 <= math.log10(mark) <= span[1] + 1e-9]
@@ -110,9 +110,9 @@ def lines_plot(
     *,
     decades: bool = False,
 ) -> str:
-    """Signals over time on the same axes; `events` are dashed lines at a time, with their ink.
+    """Signals over time on the same axes; `events` are dashed lines at a time, with their colour.
 
-    With `decades` the axis along is logarithmic, as of a Bode plot.
+    With `decades` the horizontal axis is logarithmic, as in a Bode plot.
     """
     if decades:
         curves = [replace(curve, x=np.log10(curve.x)) for curve in curves]
@@ -138,13 +138,13 @@ def line_plot(title: str, unit: str, time_s: np.ndarray, values: np.ndarray, eve
 
 
 def track_plot(title: str, curves: Sequence[Curve]) -> str:
-    """Ways seen from above, x east and y north in metres, with equal scales."""
+    """Paths seen from above, x east and y north in metres, with equal scales."""
     shown = [curve for curve in map(_thinned, curves) if len(curve.x) > 1]
     if not shown:
         return ""
     (left, right), (low, high) = _span([curve.x for curve in shown]), _span([curve.y for curve in shown])
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-    scale = 1.08 * max((right - left) / wide, (high - low) / tall, 1 / tall)  # metres for one step on the paper
+    scale = 1.08 * max((right - left) / wide, (high - low) / tall, 1 / tall)  # metres per pixel
     east, north = (left + right) / 2, (low + high) / 2
     across, up = scale * wide / 2, scale * tall / 2
     frame = _Frame((east - across, east + across), (north - up, north + up), WIDTH, HEIGHT)
@@ -152,7 +152,7 @@ def track_plot(title: str, curves: Sequence[Curve]) -> str:
 
 
 def bars_plot(title: str, unit: str, values: np.ndarray, edges: Sequence[float]) -> str:
-    """How many values lie between each two edges, on a logarithmic scale: the few are what is looked for."""
+    """Histogram of values between edges, on a logarithmic scale, which shows rare values."""
     counts, _ = np.histogram(np.asarray(values, float), np.asarray(edges, float))
     frame = _Frame((edges[0], edges[-1]), (0.0, max(1.0, math.log10(max(1, int(counts.max()))) * 1.05)), WIDTH, HEIGHT)
     parts = [_text(LEFT, 12, f"{title} ({unit})")]
@@ -165,10 +165,10 @@ def bars_plot(title: str, unit: str, values: np.ndarray, edges: Sequence[float])
         if count:
             x, top = frame.across(low), frame.up(max(math.log10(count), 0.05))
             wide, tall = max(1.0, frame.across(high) - x - 0.5), HEIGHT - BOTTOM - top
-            said = f"{count} between {low:g} and {high:g} {unit}"
+            text = f"{count} between {low:g} and {high:g} {unit}"
             parts.append(
                 f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}" fill="var(--c0)">'
-                f"<title>{escape(said)}</title></rect>"
+                f"<title>{escape(text)}</title></rect>"
             )
     return frame.svg(parts)
 
@@ -182,12 +182,12 @@ WORDS = {"pass": "pass", "fail": "fail", "void": "void (a fault did not act)", "
 
 
 def with_unit(name: str) -> str:
-    """A varied parameter with the unit that its name says."""
+    """Name of a varied parameter with the unit that its suffix gives."""
     unit = next((unit for suffix, unit in SUFFIXES.items() if name.endswith(suffix)), "")
     return f"{name} ({unit})" if unit else name
 
 
-def mark(verdict: str, x: float, y: float, said: str = "", size: float = 3.5) -> str:
+def mark(verdict: str, x: float, y: float, text: str = "", size: float = 3.5) -> str:
     """A flight as a point: circle pass, cross fail, square void, triangle error; not by colour alone."""
     ink, s = INK.get(verdict, "var(--muted)"), size
     if verdict == "fail":
@@ -200,7 +200,7 @@ def mark(verdict: str, x: float, y: float, said: str = "", size: float = 3.5) ->
     else:
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{s}" fill="{ink}" fill-opacity="0.6"'
     tag = shape[1:].partition(" ")[0]
-    return f"{shape}><title>{escape(said)}</title></{tag}>" if said else f"{shape}/>"
+    return f"{shape}><title>{escape(text)}</title></{tag}>" if text else f"{shape}/>"
 
 
 @dataclass(frozen=True)
@@ -210,11 +210,11 @@ class Point:
     x: float | str
     y: float
     verdict: str
-    said: str
+    text: str
 
 
 def scatter_plot(title: str, across: str, points: Sequence[Point]) -> str:
-    """Margins over one varied parameter, a flight each; words along the axis stand in their order."""
+    """Margins over one varied parameter, one point per flight; text values are in their order along the axis."""
     shown = [p for p in points if math.isfinite(p.y) and (isinstance(p.x, str) or math.isfinite(p.x))]
     if not shown:
         return ""
@@ -232,12 +232,12 @@ def scatter_plot(title: str, across: str, points: Sequence[Point]) -> str:
     labels = [(float(i), word[:12]) for i, word in enumerate(words)] or [(t, f"{t:g}") for t in ticks(*span_x)]
     parts += [_text(frame.across(place), HEIGHT - 9, text, "middle") for place, text in labels]
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT + 8, with_unit(across), "middle"))
-    parts += [mark(p.verdict, frame.across(v), frame.up(p.y), p.said) for v, p in zip(x, shown, strict=True)]
+    parts += [mark(p.verdict, frame.across(v), frame.up(p.y), p.text) for v, p in zip(x, shown, strict=True)]
     return _with_name_below(parts)
 
 
 def histogram_plot(title: str, unit: str, values: Sequence[tuple[float, str]], bins: int = 20) -> str:
-    """How many flights have which margin, by verdict; left of the line at 0 the requirement is broken."""
+    """Number of flights by margin and verdict; left of the line at 0 the requirement is broken."""
     finite = [(value, verdict) for value, verdict in values if math.isfinite(value)]
     if not finite:
         return ""
@@ -260,10 +260,10 @@ def histogram_plot(title: str, unit: str, values: Sequence[tuple[float, str]], b
             if count:
                 y, tall = frame.up(below + count), frame.up(below) - frame.up(below + count)
                 x, wide = frame.across(a) + 0.5, frame.across(b) - frame.across(a) - 1
-                said = f"{count} {verdict}, margin {a:.4g} to {b:.4g} {unit}"
+                text = f"{count} {verdict}, margin {a:.4g} to {b:.4g} {unit}"
                 parts.append(
                     f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}" fill="{INK[verdict]}" '
-                    f'fill-opacity="0.75"><title>{escape(said)}</title></rect>'
+                    f'fill-opacity="0.75"><title>{escape(text)}</title></rect>'
                 )
                 below += count
     zero = frame.across(0.0)
@@ -275,12 +275,12 @@ def histogram_plot(title: str, unit: str, values: Sequence[tuple[float, str]], b
 
 
 def _with_name_below(parts: Sequence[str]) -> str:
-    """A picture with room for the name of its axis."""
+    """A plot with room for the name of its axis."""
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 14}" role="img">{"".join(parts)}</svg>'
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:
-    """A span with some room on both sides."""
+    """A range around values, with some room on both sides."""
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or max(0.1 * abs(high), 0.5)
     return low - room, high + room
@@ -289,7 +289,7 @@ def _around(values: Sequence[float]) -> tuple[float, float]:
 def field_plot(
     title: str, across: str, along: str, x: Sequence[float], y: Sequence[float], values: np.ndarray, form: str = ".3g"
 ) -> str:
-    """A number over two parameters, [y, x]: fields with their numbers, the darker the larger; `-` is none."""
+    """A number over two parameters, [y, x]: cells with their numbers, darker if larger; `-` is missing."""
     left, top, bottom = 60, 24, 40
     cell_x, cell_y = (WIDTH + 100 - left - 6) / len(x), 22
     height = top + bottom + cell_y * len(y)
@@ -314,59 +314,57 @@ def field_plot(
     return f'<svg viewBox="0 0 {WIDTH + 100} {height}" role="img">{"".join(parts)}</svg>'
 
 
-def map_plot(found: Map, title: str = "") -> str:
+def map_plot(map_: Map, title: str = "") -> str:
     """Verdicts over two parameters, with the line between survived and lost, a legend and units."""
     width, height, left, bottom, top = 560, 420, 64, 74, 34
-    nx, ny = len(found.x), len(found.y)
+    nx, ny = len(map_.x), len(map_.y)
     cell_x, cell_y = (width - left - 10) / nx, (height - bottom - top) / ny
-    span_x, span_y = found.x[-1] - found.x[0], found.y[-1] - found.y[0]
+    span_x, span_y = map_.x[-1] - map_.x[0], map_.y[-1] - map_.y[0]
 
     def across(value: float) -> float:
-        return left + cell_x * (0.5 + (nx - 1) * (value - found.x[0]) / span_x)
+        return left + cell_x * (0.5 + (nx - 1) * (value - map_.x[0]) / span_x)
 
     def up(value: float) -> float:
-        return height - bottom - cell_y * (0.5 + (ny - 1) * (value - found.y[0]) / span_y)
+        return height - bottom - cell_y * (0.5 + (ny - 1) * (value - map_.y[0]) / span_y)
 
-    parts = [_text(4, 16, title or f"verdict over {found.across} and {found.along}")]
-    for row, y in enumerate(found.y):
-        for column, x in enumerate(found.x):
-            verdict = str(found.verdicts[row, column])
-            said = (
-                f"{found.across} = {x:.4g}, {found.along} = {y:.4g}: {verdict}, margin {found.margins[row, column]:.4g}"
-            )
+    parts = [_text(4, 16, title or f"verdict over {map_.across} and {map_.along}")]
+    for row, y in enumerate(map_.y):
+        for column, x in enumerate(map_.x):
+            verdict = str(map_.verdicts[row, column])
+            text = f"{map_.across} = {x:.4g}, {map_.along} = {y:.4g}: {verdict}, margin {map_.margins[row, column]:.4g}"
             parts.append(
                 f'<rect x="{across(x) - cell_x / 2:.1f}" y="{up(y) - cell_y / 2:.1f}" width="{cell_x:.1f}" '
-                f'height="{cell_y:.1f}" fill="{INK[verdict]}" fill-opacity="0.3"><title>{escape(said)}</title></rect>'
+                f'height="{cell_y:.1f}" fill="{INK[verdict]}" fill-opacity="0.3"><title>{escape(text)}</title></rect>'
             )
             parts.append(mark(verdict, across(x), up(y), size=min(3.0, 0.2 * min(cell_x, cell_y))))
-    if len(found.line) > 1:
-        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in found.line)
+    if len(map_.line) > 1:
+        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in map_.line)
         parts.append(f'<polyline points="{points}" fill="none" stroke="var(--text)" stroke-width="2"/>')
-    for tick in found.x[:: -(-nx // MOST_TICKS)]:  # at the points that were flown
+    for tick in map_.x[:: -(-nx // MOST_TICKS)]:  # at the points that were flown
         parts.append(_text(across(tick), height - bottom + 16, f"{tick:.3g}", "middle"))
-    for tick in found.y[:: -(-ny // MOST_TICKS)]:
+    for tick in map_.y[:: -(-ny // MOST_TICKS)]:
         parts.append(_text(left - 6, up(tick) + 4, f"{tick:.3g}", "end"))
-    parts.append(_text(left + (width - left) / 2, height - bottom + 34, with_unit(found.across), "middle"))
+    parts.append(_text(left + (width - left) / 2, height - bottom + 34, with_unit(map_.across), "middle"))
     parts.append(
         f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">'
-        f"{escape(with_unit(found.along))}</text>"
+        f"{escape(with_unit(map_.along))}</text>"
     )
     x = 8.0
-    for verdict in (v for v in WORDS if (found.verdicts == v).any()):
+    for verdict in (v for v in WORDS if (map_.verdicts == v).any()):
         parts.append(mark(verdict, x + 4, height - 14, size=4))
         parts.append(_text(x + 13, height - 10, WORDS[verdict]))
         x += 30 + 6.2 * len(WORDS[verdict])
-    if len(found.line) > 1:
+    if len(map_.line) > 1:
         parts.append(f'<line x1="{x}" x2="{x + 22}" y1="{height - 14}" y2="{height - 14}" stroke="var(--text)" '
                      'stroke-width="2"/>')  # fmt: skip
         parts.append(_text(x + 27, height - 10, "where it turns, found between the points"))
     return f'<svg viewBox="0 0 {width} {height}" role="img" style="max-width: {width}px">{"".join(parts)}</svg>'
 
 
-def write_map(found: Map, path: Path, title: str = "") -> None:
-    """The map as a picture of its own, with ink for white paper."""
+def write_map(map_: Map, path: Path, title: str = "") -> None:
+    """Write the map as a separate SVG file, with colours for white paper."""
     inks = {"--good": "#1d7f4b", "--bad": "#b3261e", "--warn": "#8a5a00", "--text": "#1b2430", "--muted": "#5f6b7a"}
-    text = map_plot(found, title)
+    text = map_plot(map_, title)
     text = text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)
     for name, ink in inks.items():
         text = text.replace(f"var({name})", ink)

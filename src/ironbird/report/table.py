@@ -51,7 +51,7 @@ def table_of(results: Sequence[FlightResult]) -> pa.Table:
 
 
 def _harmless(table: pa.Table) -> pa.Table:
-    """The same without anything that a spreadsheet would run."""
+    """The table without cells that a spreadsheet would execute as formulas."""
     columns = [
         pa.array([None if cell is None else harmless(cell) for cell in column.to_pylist()], pa.string())
         if pa.types.is_string(column.type)

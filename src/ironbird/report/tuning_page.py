@@ -27,7 +27,7 @@ FIGURES = (  # of a step response: name, unit, factor, what gives it
 
 
 def sweep_plots(answers: Sequence[Answer], sets: Sequence[Mapping[str, Number]]) -> list[str]:
-    """Figures over what was swept: curves over one parameter, fields of numbers over two; more are in the table."""
+    """Plots over the swept parameters: curves over one, fields of numbers over two; more are in the table."""
     varied = [path for path in (sets[0] if sets else {}) if len({str(values.get(path)) for values in sets}) > 1]
     numbers = [[float(np.ravel(values[path])[0]) for values in sets] for path in varied]
     if len(varied) == 1 and len(answers) > 2:
@@ -42,27 +42,27 @@ def sweep_plots(answers: Sequence[Answer], sets: Sequence[Mapping[str, Number]])
     if len(varied) != 2:
         return []
     x, y = (sorted(set(values)) for values in numbers)
-    found = []
+    plots = []
     for name, unit, factor, get in FIGURES:
         field = np.full((len(y), len(x)), math.nan)
         for value, a, b in zip(_figures(answers, get, factor), *numbers, strict=True):
             field[y.index(b), x.index(a)] = value
-        found.append(field_plot(f"{name} ({unit})", varied[0], varied[1], x, y, field))
-    return found
+        plots.append(field_plot(f"{name} ({unit})", varied[0], varied[1], x, y, field))
+    return plots
 
 
 def _figures(answers: Sequence[Answer], get: Callable[[Answer], float], factor: float) -> np.ndarray:
-    """One figure of every answer; none of those that did not fly."""
+    """One figure of every answer; NaN for those that did not fly."""
     return np.array([math.nan if answer.failure else factor * get(answer) for answer in answers])
 
 
 def write_step_page(
     title: str, step: Step, answers: Mapping[str, Answer], path: Path, sets: Sequence[Mapping[str, Number]] = ()
 ) -> None:
-    """One step, and the answer of each set of parameters; with `sets`, figures over what was swept."""
+    """Write the page of a step and the response for each set of parameters; `sets` adds plots over swept parameters."""
     lasting = max((answer.time_s[-1] for answer in answers.values() if len(answer.time_s)), default=1.0)
     size = next(iter(answers.values())).size
-    asked = Curve("set-point", np.array([0.0, lasting]), np.array([size, size]), "var(--muted)")
+    set_point = Curve("set-point", np.array([0.0, lasting]), np.array([size, size]), "var(--muted)")
     curves = [
         Curve(name, answer.time_s, answer.value, INKS[number % LEGEND])
         for number, (name, answer) in enumerate(answers.items())
@@ -86,7 +86,7 @@ def write_step_page(
         ],
         "rows": rows,
         "plots": [
-            lines_plot(f"{step.name} ({step.unit}) over time (s)", "", [asked, *curves]),
+            lines_plot(f"{step.name} ({step.unit}) over time (s)", "", [set_point, *curves]),
             *filter(None, sweep_plots(list(answers.values()), sets)),
         ],
         "note": "Saturated: share of the time in which an actuator was at a limit of its command.",
@@ -108,7 +108,7 @@ def _words(answer: Answer) -> list[str]:
 
 
 def margin_words(margins: Margins) -> list[str]:
-    """Margins for people, in the order of `MARGINS`."""
+    """Margins as texts, in the order of `MARGINS`."""
 
     def number(value: float, form: str, unit: str) -> str:
         return "-" if math.isnan(value) else "any" if math.isinf(value) else f"{value:{form}} {unit}"
@@ -128,7 +128,7 @@ MARGINS = (
 
 
 def write_margins_page(title: str, responses: Sequence[Response], path: Path) -> None:
-    """Loops broken at the actuators: margins, Bode, Nichols."""
+    """Write the page of loops broken at the actuators: margins, Bode and Nichols plots."""
     rows = [
         {"name": r.axis, "ink": INKS[i % LEGEND], "values": margin_words(r.margins), "failure": ""}
         for i, r in enumerate(responses)

@@ -34,7 +34,7 @@ class Topic:
     fields: dict[str, np.ndarray]
 
     def format(self) -> str:
-        """The definition as ULog writes it."""
+        """The definition text of the message as in a ULog file."""
         parts = ["uint64_t timestamp;"]
         for name, values in self.fields.items():
             size = values.shape[1]
@@ -46,9 +46,9 @@ def write_ulog(log: Log, path: Path, lane: int = 0, params: Mapping[str, float] 
     """Write one lane of a log as a ULog file.
 
     Each block is a topic (`rotor/1/motor` becomes `rotor_1_motor`) with double fields; matrices are column by column.
-    Beside them stand PX4's own topics, as far as the signals exist: `vehicle_local_position`, `vehicle_attitude`,
-    `vehicle_angular_velocity`, `actuator_motors`. Times are whole microseconds. Units and frames have no place in
-    the format; they are in the Parquet file.
+    PX4's own topics are added, as far as the signals exist: `vehicle_local_position`, `vehicle_attitude`,
+    `vehicle_angular_velocity`, `actuator_motors`. Times are whole microseconds. The format has no place for units and
+    frames; they are in the Parquet file.
     """
     topics = _unique([*_px4_topics(log, lane), *_block_topics(log, lane)])
     time_us = np.round(log.time(lane) * 1e6).astype("<u8")
@@ -115,14 +115,14 @@ def _columns(log: Log, signal: str, lane: int) -> np.ndarray:
 
 
 def _unique(topics: list[Topic]) -> list[Topic]:
-    """Topics with different names: `a/b` and `a_b` would else become one."""
-    found: dict[str, Topic] = {}
+    """Topics with unique names: `a/b` and `a_b` would otherwise have the same one."""
+    by_name: dict[str, Topic] = {}
     for topic in topics:
         name, number = topic.name, 2
-        while name in found:
+        while name in by_name:
             name, number = f"{topic.name}_{number}", number + 1
-        found[name] = Topic(name, topic.kind, topic.fields)
-    return list(found.values())
+        by_name[name] = Topic(name, topic.kind, topic.fields)
+    return list(by_name.values())
 
 
 # ---------------------------------------------------------------------- bytes

@@ -1,1 +1,1 @@
-"""RflySim's network interface: its ports, structs and modes, programs written for CopterSim fly Ironbird's vehicles."""
+"""RflySim's network interface (ports, structs, modes): programs written for CopterSim fly Ironbird's vehicles."""

@@ -1,4 +1,4 @@
-"""`ironbird export rflysim`: a vehicle, with or without its control, as a model library in the manner of RflySim.
+"""`ironbird export rflysim`: a vehicle, with or without its control, as a model library with RflySim's functions.
 
 The interface is that of RflySim's public header and clients; CopterSim itself is closed and was not tried.
 """
@@ -22,13 +22,13 @@ VEHICLE_TYPE = 3  # of MavVehileInfo: a quadrotor's picture
 
 
 class RflySim(Exporter):
-    """A model library."""
+    """Exporter of a model library with RflySim's public functions."""
 
     name = "rflysim"
     summary = "Model library with RflySim's public functions (DllInputPWMs, Dllstep, DlloutputSensors, …)."
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """Source, wrapper, libraries."""
+        """Write source, wrapper and libraries into a folder; returns rows for the summary."""
         part = job.cut
         if part.kind not in ("vehicle", "whole"):
             raise ExportError(f"a model library holds a vehicle: export part 'vehicle' or 'whole', not '{part.kind}'")
@@ -43,7 +43,7 @@ class RflySim(Exporter):
 
 
 def _names(job: Job) -> dict[str, Any]:
-    """Which fields, rows and parameters of this vehicle stand for what."""
+    """Values for the template: which fields, rows and parameters of the vehicle correspond to RflySim's."""
     part = job.cut
     flat = part.model.flat
     by_path = {field.path: field.name for field in part.outputs}
@@ -86,7 +86,7 @@ def _names(job: Job) -> dict[str, Any]:
 
 
 def _place(field: Any) -> tuple[bool, str]:
-    """Rotors first, then the rest by name."""
+    """Sort key of actuator fields: rotors first, then the rest by name."""
     return not field.path.startswith("rotor/"), field.path
 
 

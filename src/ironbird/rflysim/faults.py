@@ -1,7 +1,7 @@
 """Model inputs of RflySim (port 30100) as faults of the catalogue and parameters of the model.
 
-A fault id means nothing without the name of its map, see `faults/rflysimsafe.py`. What has no counterpart is reported,
-not guessed. A fault whose id is sent again goes on with the new parameters: the earlier one ends.
+A fault id depends on its map, see `faults/rflysimsafe.py`. An id without a counterpart is reported, not guessed. If the
+id of an active fault is sent again, the earlier fault ends and a new one begins with the new parameters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ironbird.faults.spec import Injection
 
 KNOWN_IDS = frozenset({*MAP_A, *MAP_B, *MAP_C})
 MOTOR_NOISE_ID = 111111  # of map B
-MOST_FAULTS = 400  # of one flight: a flood of packets is no campaign
+MOST_FAULTS = 400  # of one flight: limit for a flood of packets
 
 # FaultInParams [RFlySimSafe]: entry (from 0) -> fault, axis, what severity 1 is. Entries that are not here (periods of
 # gusts, damping of sensors, directions) have no counterpart.
@@ -43,7 +43,7 @@ ADDED_IN_AUTOPILOT: Mapping[int, tuple[str, float]] = {
 
 @dataclass
 class FaultDesk:
-    """Turns packets into injections that begin now, and remembers which are in force."""
+    """Turns packets into injections that begin now, and keeps those that are active."""
 
     map_name: str
     known: frozenset[str]  # paths of the vehicle's parameters
@@ -58,11 +58,11 @@ class FaultDesk:
     _running: dict[object, tuple[list[dict[str, Any]], list[Injection]]] = field(default_factory=dict)
 
     def is_fault(self, ints: Sequence[int]) -> bool:
-        """Whether the integers of a packet are fault ids; else they are bits of commands."""
+        """Whether the integers of a packet are fault ids; otherwise they are bits of commands."""
         return any(number in KNOWN_IDS or number == MOTOR_NOISE_ID for number in ints)
 
     def sil(self, ints: Sequence[int], floats: Sequence[float]) -> None:
-        """A packet of fault ids and parameters."""
+        """Process a packet of fault ids and parameters."""
         if not all(map(math.isfinite, floats)):
             self.said("a fault with parameters that are not finite is left out")
             return
@@ -76,7 +76,7 @@ class FaultDesk:
             self._put(id, orders, missing)
 
     def fault_params(self, mask: int, values: Sequence[float]) -> None:
-        """FaultInParams: entries whose bit is set."""
+        """Process FaultInParams: entries whose bit is set."""
         for entry, value in _chosen(mask, values):
             if entry not in FAULT_PARAMS:
                 self.said(f"FaultInParams {entry + 1} has no counterpart here")
@@ -85,7 +85,7 @@ class FaultDesk:
             self._put(("fault_params", entry), *_signed(fault, axis, value / unit))
 
     def model_params(self, struct: str, mask: int, values: Sequence[float]) -> None:
-        """InitInParams and DynModiParams: parameters of the model as the options name them."""
+        """Process InitInParams and DynModiParams: parameters of the model that the options name."""
         names = self.init_params if struct == "InitInParams" else self.dyn_params
         for entry, value in _chosen(mask, values):
             if entry not in names:
@@ -96,7 +96,7 @@ class FaultDesk:
             self.said(f"{struct} {entry + 1}: {names[entry]} = {value:g}" + (f" refused: {refused}" if refused else ""))
 
     def autopilot(self, data: Sequence[float]) -> None:
-        """rfly_ctrl: faults that map B makes inside PX4: an id, 1 replace or 2 add, values."""
+        """Process rfly_ctrl: faults of map B inside PX4: an id, 1 replace or 2 add, values."""
         if not all(map(math.isfinite, data)):
             return
         id, how = int(data[0]), int(data[1])
@@ -112,7 +112,7 @@ class FaultDesk:
         self._put(("rfly_ctrl", id), orders, missing)
 
     def hit(self) -> None:
-        """Another vehicle was hit: it falls, as in RflySim's models."""
+        """Process a collision with another vehicle: the vehicle falls, as in RflySim's models."""
         self._put(("hit",), [{"id": "battery.power_off@1", "severity": 1.0}], [])
 
     # ------------------------------------------------------------------ inner
@@ -148,7 +148,7 @@ class FaultDesk:
         self._running[key] = orders, started
 
     def _everywhere(self, order: dict[str, Any]) -> list[dict[str, Any]]:
-        """Their vehicle has one sensor of each kind: a fault of it is one of every sensor of the vehicle."""
+        """Orders for every sensor of a kind: RflySim's vehicle has one of each, so its fault affects all here."""
         fault = FAULTS[order["id"]]
         family = fault.id.partition(".")[0]
         if not fault.has_severity:
@@ -156,8 +156,8 @@ class FaultDesk:
         if family not in ("imu", "mag", "gnss", "baro") or not fault.counts_instances:
             return [order]
         target = fault.changes[0].target
-        found = [number for number in range(1, 9) if target.replace("{instance}", str(number)) in self.known]
-        return [order | {"instance": number} for number in found] or [order]
+        instances = [number for number in range(1, 9) if target.replace("{instance}", str(number)) in self.known]
+        return [order | {"instance": number} for number in instances] or [order]
 
 
 def _signed(fault: str, axis: int | None, share: float) -> tuple[list[dict[str, Any]], list[str]]:
@@ -174,11 +174,11 @@ def _chosen(mask: int, values: Sequence[float]) -> list[tuple[int, float]]:
 
 
 def entries_of(text: str, option: str, most: int) -> dict[int, str]:
-    """`1=body.mass,2=body.inertia[0]` as entries counted from 0."""
-    found = {}
+    """Parameter paths by entry (from 0), parsed from `1=body.mass,2=body.inertia[0]`."""
+    paths = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         number, equals, path = (piece.strip() for piece in part.partition("="))
         if not equals or not path or not number.isascii() or not number.isdigit() or not 1 <= int(number[:4]) <= most:
             raise LinkError(f"--{option} '{part}': give NUMBER=PATH, numbers from 1 to {most}, e.g. 1=body.mass")
-        found[int(number) - 1] = path
-    return found
+        paths[int(number) - 1] = path
+    return paths

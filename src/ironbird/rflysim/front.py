@@ -1,8 +1,8 @@
-"""The front end "rflysim": one vehicle behind RflySim's ports, as CopterSim puts one there.
+"""The front end "rflysim": one vehicle behind RflySim's ports, as CopterSim provides it.
 
-Commands come in at 20100, model inputs at 30100, re-placement at 20002; state, truth and the rest go out in simulation
-time at the rates of the mode. Whatever comes in, the flight goes on: packets that are none of the interface are
-counted, refusals are in the flight's record.
+Commands arrive at 20100, model inputs at 30100, re-placement at 20002; state, truth and the rest are sent in simulation
+time at the rates of the mode. No packet can stop a flight: packets that do not belong to the interface are counted,
+refusals are in the flight's record.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ironbird.rflysim.vehicle import Commandable
 from ironbird.vehicles import places as at
 
 HEARTBEAT_S = 1.0
-SLOW_S = 1.0  # between two tellings of the map's origin and of readiness
+SLOW_S = 1.0  # between two messages of the map's origin and of readiness
 SCENE_S = 1.0 / 30.0
-MOST_ASKERS = 16  # who get the heartbeat
+MOST_ASKERS = 16  # receivers of the heartbeat
 MOST_NOTES = 400  # remarks of one flight
 FASTEST_IMU_HZ = 250.0
 MOST_FLOAT = 3e38  # of a number of single precision
@@ -41,7 +41,7 @@ COLLISION_MARK = 12345  # first number of inFloatsCollision
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a client wants the vehicle to restart."""
+    """Place at which a client wants the vehicle to restart."""
 
     map_north_m: float
     map_east_m: float
@@ -51,14 +51,14 @@ class Placement:
 
 
 class Every:
-    """Ticks of simulation time."""
+    """A periodic timer in simulation time."""
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
         self._next_s = 0.0
 
     def due(self, now_s: float) -> bool:
-        """Whether the next one is due; those that were missed are not made up for."""
+        """Whether the next period is due; missed periods are not made up for."""
         if now_s < self._next_s - 1e-9:
             return False
         self._next_s = max(self._next_s + self.period_s, now_s)
@@ -78,7 +78,7 @@ class RflySimFront:
         self.mode = mode_named(chosen.mode)
         self.notes: list[str] = []
         self.packets = self.strange = 0
-        self.placement: Placement | None = None  # asked for: the flight ends, the next one starts there
+        self.placement: Placement | None = None  # requested: the flight ends, the next one starts there
         self.rebooted = False
         self._init = entries_of(chosen.init_params, "init-params", 32)
         self._dyn = entries_of(chosen.dyn_params, "dyn-params", 64)
@@ -111,7 +111,7 @@ class RflySimFront:
     # ------------------------------------------------------------------ what depends on who flies the vehicle
 
     def _open_mavlink(self, commander: Any) -> None:
-        """The reference autopilot speaks MAVLink behind CopterSim's ports."""
+        """Open the reference autopilot's MAVLink link on CopterSim's ports."""
         self._mavlink = CopterSimMavlink(
             self.ports,
             self.options.host,
@@ -130,11 +130,11 @@ class RflySimFront:
             say_truth(self._mavlink.channels, shown)
 
     def _rfly_ctrl(self, data: Sequence[float]) -> None:
-        """What RflySim's PX4 would do with its own topic."""
+        """Process rfly_ctrl as RflySim's PX4 does with its own topic."""
         self._desk.autopilot(data)
 
     def _px4_ext(self, shown: Shown) -> bytes:
-        """What RflySim's PX4 would say by its own topic."""
+        """The packet that RflySim's PX4 would send for its own topic."""
         return shown.px4_ext()
 
     # ------------------------------------------------------------------ the same for all
@@ -146,7 +146,7 @@ class RflySimFront:
         return [value if abs(value) < MOST_FLOAT else 0.0 for value in numbers]
 
     def attend(self, commander: Commandable) -> None:
-        """Get to know the vehicle: all that needs no port."""
+        """Prepare everything for a vehicle that needs no port."""
         self._commander = commander
         origin = commander.vehicle.spec.home  # of the map: all vehicles fly the same model
         latitude, longitude, height = to_geodetic(origin, self._place_N)
@@ -173,7 +173,7 @@ class RflySimFront:
         self._slow, self._beat, self._scene = Every(SLOW_S), Every(HEARTBEAT_S), Every(SCENE_S)
 
     def announce(self) -> list[str]:
-        """What listens where."""
+        """Lines for the user: ports of commands, model inputs, state and truth."""
         ports, host = self.ports, self.options.host
         return [
             f"vehicle {ports.vehicle}: {self.mode.name}; commands UDP {host}:{ports.command}, model inputs "
@@ -183,7 +183,7 @@ class RflySimFront:
 
     @property
     def finished(self) -> bool:
-        """Whether the vehicle is to restart."""
+        """Whether a client has requested a restart of the vehicle."""
         return self.rebooted or self.placement is not None
 
     def poll(self, commander: Commandable) -> None:
@@ -202,11 +202,11 @@ class RflySimFront:
         self._tell(commander, wires)
 
     def settle(self, commander: Commandable) -> None:
-        """Ask again for what was refused."""
+        """Repeat commands that were refused."""
         self._set.poll(commander)
 
     def forget(self) -> None:
-        """Whatever was asked of it."""
+        """Reset all requests and notes, for a new flight."""
         self.notes.clear()
         self.placement, self.rebooted, self._imu, self._hit = None, False, None, NOT_HIT
         self._askers.clear()
@@ -215,7 +215,7 @@ class RflySimFront:
             self.attend(self._commander)
 
     def close(self) -> None:
-        """Let go of the ports."""
+        """Close the ports; further calls do nothing."""
         if self._wires is not None:
             self._wires.close()
             self._wires = None
@@ -225,7 +225,7 @@ class RflySimFront:
     # ------------------------------------------------------------------ in
 
     def command(self, commander: Commandable, data: bytes) -> None:
-        """A packet at 20100."""
+        """Process a packet received at port 20100: set-points, arming, MAVLink."""
         packet = decode(COMMAND, data)
         self.packets += 1
         if packet is None:
@@ -239,7 +239,7 @@ class RflySimFront:
             self.rebooted = True
 
     def model_input(self, commander: Commandable, data: bytes, host: str = LOOPBACK) -> None:
-        """A packet at 30100."""
+        """Process a packet received at port 30100: model inputs, faults, parameters."""
         packet = decode(MODEL_IN, data)
         self.packets += 1
         if packet is None:
@@ -294,13 +294,13 @@ class RflySimFront:
         self._keep(number, f"inCtrlExt{number}", row)
 
     def _keep(self, number: int, name: str, row: tuple[float, ...]) -> None:
-        """Numbers that only a user's own model would know: kept, and reported once."""
+        """Store numbers that only a user's own model would use, and report them once."""
         if number not in self._extra:
             self._note(f"{name} is received; no part of this model uses it")
         self._extra[number] = row
 
     def _collision(self, other: int, size: float, place: Any, ray: Any) -> None:
-        """Another vehicle was hit: it falls. The scenery: reported to clients only, the models know no obstacles."""
+        """Process a collision: with a vehicle it falls; with scenery clients are notified only."""
         if not all(map(math.isfinite, (size, *place, *ray))) or other < 0 or other == self.ports.vehicle:
             return
         if other != self._hit:
@@ -328,7 +328,7 @@ class RflySimFront:
             return
         host = ".".join(map(str, packet["ip"]))
         if not host.startswith("127.") and self.options.host == LOOPBACK:
-            host = LOOPBACK  # nothing leaves this computer by default
+            host = LOOPBACK  # no packet leaves this computer by default
         self._imu = host, port, Every(1.0 / rate)
 
     def setup(self, commander: Commandable, data: bytes, all_got_it: bool) -> None:
@@ -336,10 +336,10 @@ class RflySimFront:
         if packet is None:
             self.strange += 1
             return
-        wanted = int(packet["copterID"])
-        if wanted > 0 and wanted != self.ports.vehicle:
+        vehicle = int(packet["copterID"])
+        if vehicle > 0 and vehicle != self.ports.vehicle:
             if not all_got_it and self._wires is not None:
-                self._pass_on(data, wanted)
+                self._pass_on(data, vehicle)
             return
         if packet.layout.name == "CptSimCMD":
             self._note(f"another {'map' if packet['what'] == 2 else 'model'} was asked for; give --type at the start")
@@ -354,7 +354,7 @@ class RflySimFront:
         self._place(packet)
 
     def _pass_on(self, data: bytes, vehicle: int) -> None:
-        """The host's port 20002 reaches one vehicle only: hand it to the one that is meant."""
+        """Forward a packet to the vehicle it is addressed to: the host's port 20002 reaches one vehicle only."""
         assert self._wires is not None
         if vehicle < self.ports.vehicle + MOST_VEHICLES:
             self._wires.send(data, Ports(vehicle, self.ports.shift).model)
@@ -449,7 +449,7 @@ MODES_TRUTH = (
 
 
 def check_options(options: Mapping[str, Any]) -> RflySimOptions:
-    """The options of the front end; `LinkError` says what is wrong."""
+    """The validated options of the front end; `LinkError` explains what is wrong."""
     try:
         return RflySimOptions.model_validate(dict(options))
     except ValidationError as error:

@@ -1,6 +1,6 @@
-"""MAVLink as CopterSim passes it on: commands at 20100, telemetry to 20101, and the truth in between.
+"""MAVLink as CopterSim forwards it: commands at 20100, telemetry to 20101, and the truth in between.
 
-The messages are those of the front end "mavlink". Beside them HIL_ACTUATOR_CONTROLS with flags 1234567890 carries the
+The messages are those of the front end "mavlink". In addition HIL_ACTUATOR_CONTROLS with flags 1234567890 carries the
 true motion; its time field is in ms. Structs of the interface are received at the same port: arming, restart.
 """
 
@@ -20,7 +20,7 @@ from ironbird.systems.commanded.mavlink.front import MavlinkFront
 from ironbird.systems.commanded.mavlink.texts import Texts
 
 TRUTH_FLAGS, RPM_FLAGS = 1234567890, 1
-OF_HIT, OF_STATE = 2, 1  # modes of the truth message: what its last number is
+OF_HIT, OF_STATE = 2, 1  # modes of the truth message: meaning of its last number
 DO_SET_SERVO, MARK = 183, 999.0  # RFlySimSafe marks the time of a fault in the log with seven times 999
 SPEEDS = ("FW_AIRSPD_TRIM", "GND_SPEED_TRIM", "MPC_XY_VEL_MAX")  # parameters by which clients set a speed
 UNUSED = ("NAV_RCL_ACT", "NAV_DLL_ACT", "COM_RCL_EXCEPT", "RWTO_TKOFF")  # set by every client; nothing here needs them
@@ -29,14 +29,14 @@ FULL_S = 1.0 / 50.0  # between two of the fast ones, as PX4 sends them to Copter
 
 
 class CopterSimEndpoint(UdpEndpoint):
-    """Sends to one port, whoever sends to it; packets of the interface have other ports."""
+    """UDP endpoint that always sends to one port; structs of the interface have other ports."""
 
     def __init__(self, sysid: int, ports: Ports, host: str, structs: Callable[[bytes], None]) -> None:
         super().__init__(sysid, host, ports.command, (peer_of(host), ports.state))
         self._structs = structs
 
     def receive(self) -> Iterator[tuple[Channel, bytes]]:
-        """As UDP does, without the structs."""
+        """Receive MAVLink packets, without structs of the interface."""
         for partner, data in super().receive():
             if decode(COMMAND, data) is not None:
                 self._structs(data)
@@ -49,7 +49,7 @@ class CopterSimEndpoint(UdpEndpoint):
 
 
 class _Texts(Texts):
-    """Sentences begin as PX4's do: clients look for the word Failsafe."""
+    """Status texts that begin as PX4's do: clients search for the word Failsafe."""
 
     def say(self, text: str, severity: int = numbers.MAV_SEVERITY_INFO) -> None:
         super().say(text[:1].upper() + text[1:], severity)
@@ -64,28 +64,28 @@ class CopterSimMavlink(MavlinkFront):
         self.endpoints = [CopterSimEndpoint(self.sysid, ports, host, structs)]
         self.texts = _Texts()
         self._full = full
-        self._heard: Commander | None = None
+        self._owner: Commander | None = None
 
     def open(self, commander: Commander) -> None:
         """Open the port and set the rates of the mode."""
         super().open(commander)
-        self._heard = commander
+        self._owner = commander
         if self._full:
             for channel in self.channels:
                 channel.interval_s |= {message.id: FULL_S for message in FAST}
 
     def take(self, channel: Channel, number: int, payload: bytes, sender: Sender) -> None:
-        """Receive RflySim's own packets, and the rest as MAVLink."""
-        commander = self._heard
+        """Process RflySim's special messages, and the rest as MAVLink."""
+        commander = self._owner
         assert commander is not None
         if number == dialect.COMMAND_LONG.id:
-            said = dialect.COMMAND_LONG.read(payload)
-            if said.command == DO_SET_SERVO and said.param1 == MARK:
+            message = dialect.COMMAND_LONG.read(payload)
+            if message.command == DO_SET_SERVO and message.param1 == MARK:
                 commander.note("rflysim", "a client marks the time of a fault")
                 return
         if number == parameters.SET.id:
-            said = dialect.PARAM_SET.read(payload)
-            name = bytes(said.param_id).split(b"\0")[0].decode("ascii", "replace")
+            message = dialect.PARAM_SET.read(payload)
+            name = bytes(message.param_id).split(b"\0")[0].decode("ascii", "replace")
             if name in UNUSED:
                 return
             if name in SPEEDS:
@@ -98,7 +98,7 @@ class CopterSimMavlink(MavlinkFront):
 
 
 def say_truth(channels: Sequence[Channel], shown: Shown) -> None:
-    """The true motion, and the speeds of the rotors."""
+    """Send the true motion, and the speeds of the rotors."""
     mode = OF_HIT if shown.hit >= 0 else OF_STATE
     time_ms = round(shown.time_s * 1e3)
     for channel in channels:

@@ -1,4 +1,4 @@
-"""What a vehicle sends to its clients, as RflySim's structs.
+"""Packets of a vehicle to its clients, as RflySim's structs.
 
 Local positions are metres from where the vehicle stands at the start; true positions (`posE`) are in the map's frame,
 whose origin all vehicles share. Euler angles in rad, rotor speeds in 1/min, time in s or ms of simulation time.
@@ -21,7 +21,7 @@ from ironbird.rig.commander.stand import Motion
 from ironbird.vehicles.kinds import VehicleKind
 
 RPM = 60.0 / (2.0 * math.pi)  # of 1 rad/s
-READY, CRASHED = 1234567891, 1234567892  # checksums of outHILStateShort that say more
+READY, CRASHED = 1234567891, 1234567892  # checksums of outHILStateShort with a special meaning
 NOT_HIT = -1
 ROTORS = 8  # that the structs have room for
 ACTUATORS = 16  # of ExtToUE4
@@ -38,7 +38,7 @@ OUT_COPTER = (
 
 @dataclass(frozen=True)
 class Shown:
-    """What is reported of one moment."""
+    """State of a vehicle at one moment, from which packets are encoded."""
 
     copter: int
     kind: VehicleKind
@@ -60,7 +60,7 @@ class Shown:
     def of(
         cls, commander: Commandable, copter: int, place_N: np.ndarray, origin: Place, home: Place, **more: Any
     ) -> Shown:
-        """Of the present moment."""
+        """The present state of a vehicle; `copter` is its number, `place_N` its home in the map's frame."""
         return cls(
             copter=copter,
             kind=commander.kind,
@@ -90,7 +90,7 @@ class Shown:
         return [speed * RPM for speed in self.speeds[:ROTORS]]
 
     def state_full(self) -> bytes:
-        """outHILStateData."""
+        """The struct outHILStateData: the autopilot's estimate."""
         estimated, status = self.estimate, self.status
         latitude, longitude, height = to_geodetic(self.home, estimated.p_N)
         heading = math.degrees(float(estimated.rpy[2])) % 360.0
@@ -115,7 +115,7 @@ class Shown:
         )
 
     def state_short(self) -> bytes:
-        """outHILStateShort."""
+        """The struct outHILStateShort: the autopilot's estimate, shortened."""
         estimated = self.estimate
         return encode(
             "outHILStateShort", checksum=1234567890, gpsHome=self._gps_home,
@@ -123,16 +123,16 @@ class Shown:
         )  # fmt: skip
 
     def state_more(self) -> list[bytes]:
-        """What UDP_Simple says apart: that the estimator is ready, that another vehicle was hit."""
-        said = []
+        """Extra packets of UDP_Simple: the estimator is ready, another vehicle was hit."""
+        packets = []
         if self.ready:
-            said.append(encode("outHILStateShort", checksum=READY, gpsHome=self._gps_home))
+            packets.append(encode("outHILStateShort", checksum=READY, gpsHome=self._gps_home))
         if self.hit >= 0:
-            said.append(encode("outHILStateShort", checksum=CRASHED, gpsHome=[0, self.hit, 0]))
-        return said
+            packets.append(encode("outHILStateShort", checksum=CRASHED, gpsHome=[0, self.hit, 0]))
+        return packets
 
     def truths(self, structs: Sequence[str]) -> list[bytes]:
-        """The true motion in each of these structs."""
+        """The true motion, encoded in each of these structs."""
         true = self.truth
         position = self._on_map
         latitude, longitude, height = to_geodetic(self.home, true.p_N)
@@ -154,7 +154,7 @@ class Shown:
         return [encode(name, **forms[name]) for name in structs]
 
     def out_copter(self) -> bytes:
-        """outCopterData; the order is that of `OUT_COPTER`."""
+        """The struct outCopterData; the order is that of `OUT_COPTER`."""
         status = self.status
         row = [
             self.time_s, status.armed, status.healthy, status.landed != "on_ground",
@@ -167,30 +167,30 @@ class Shown:
         return encode("outCopterStruct", copterID=self.copter, data=[float(value) for value in row])
 
     def origin_gps(self) -> bytes:
-        """Where the map's origin is."""
+        """The struct Ue4CMDGPS: position of the map's origin."""
         return encode("Ue4CMDGPS", copterID=self.copter, gps=list(self.origin))
 
     def crash(self) -> bytes:
-        """Who was hit."""
+        """The struct crash: number of the vehicle that was hit."""
         return encode("crash", copterID=self.copter, targetID=self.hit)
 
-    def px4_ext(self, said: Sequence[float] | None = None) -> bytes:
-        """PX4ExtMsg: what the autopilot sent for it, or the first eight actuator commands."""
-        controls = _padded(self.commands if said is None else said, 8)
+    def px4_ext(self, numbers: Sequence[float] | None = None) -> bytes:
+        """The struct PX4ExtMsg: numbers of the autopilot, or the first eight actuator commands."""
+        controls = _padded(self.commands if numbers is None else numbers, 8)
         return encode("PX4ExtMsg", copterID=self.copter, time=self.time_s, controls=controls)
 
     def ext_to_ue4(self) -> bytes:
-        """Ue4ExtMsg: actuators for the 3D engine."""
+        """The struct Ue4ExtMsg: actuator commands for the 3D engine."""
         return encode("Ue4ExtMsg", copterID=self.copter, time=self.time_s, data=_padded(self.commands, ACTUATORS))
 
     def imu(self, acceleration_B: np.ndarray, rate_B: np.ndarray) -> bytes:
-        """One sample of the inertial sensor."""
+        """One sample of the inertial sensor as a packet."""
         return encode(
             "imuReply", copterID=self.copter, time=self.time_s, acc=_floats(acceleration_B), gyro=_floats(rate_B)
         )  # fmt: skip
 
     def hil_truth(self) -> list[float]:
-        """HIL_ACTUATOR_CONTROLS with flags 1234567890: the true motion, and the estimator's flag or who was hit."""
+        """HIL_ACTUATOR_CONTROLS with flags 1234567890: the true motion, and the estimator's flag or the vehicle hit."""
         true = self.truth
         last = float(self.hit) if self.hit >= 0 else float(self.ready)
         return [
@@ -211,7 +211,7 @@ def _padded(values: Sequence[float], count: int) -> list[float]:
 
 
 def _finite(value: float) -> float:
-    """For fields whose readers know no NaN."""
+    """A number with 0 in place of NaN, for fields whose readers accept no NaN."""
     return float(value) if math.isfinite(value) else 0.0
 
 

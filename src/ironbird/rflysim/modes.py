@@ -1,4 +1,4 @@
-"""RflySim's UDP modes: what is sent how often, and which packets of the interface a mode has."""
+"""RflySim's UDP modes: which packets are sent how often, and which packets are accepted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.errors import UnknownNameError
 
 @dataclass(frozen=True)
 class UdpMode:
-    """One of CopterSim's ways to speak to clients."""
+    """One of CopterSim's communication modes."""
 
     name: str
     numbers: tuple[int, ...]  # in the clients' calls
@@ -34,7 +34,7 @@ MODES: dict[str, UdpMode] = {
 
 
 def mode_named(name: str) -> UdpMode:
-    """A mode by its name."""
+    """The mode with this name; raises UnknownNameError."""
     if name not in MODES:
         raise UnknownNameError("mode of RflySim", name, MODES)
     return MODES[name]

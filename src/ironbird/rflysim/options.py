@@ -1,4 +1,4 @@
-"""What can be chosen for a vehicle behind RflySim's ports."""
+"""Options of a vehicle behind RflySim's ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ironbird.systems.commanded.front import FrontOptions
 
 
 class RflySimOptions(FrontOptions):
-    """What can be chosen for a vehicle behind RflySim's ports."""
+    """Options of the front end `rflysim`: mode, ports, hosts, faults and parameters."""
 
     vehicle_id: Annotated[
         int, Field(ge=1, le=9999, description="Number of the vehicle, from 1; its ports follow from it.")

@@ -1,9 +1,8 @@
-"""Pictures of the cameras in the packets of RflySim's image ports, as its clients decode them.
+"""Camera pictures in the packets of RflySim's image ports, as its clients decode them.
 
 A picture is a PNG file (colours with 8 bits, depth in millimetres with 16) in pieces of 60000 bytes, each with the
 head `4i1d`: 1234567890, length of the packet, number of the piece, number of pieces, time in s. Source: the public
-client VisionCaptureApi.py. Requests of clients (VisionSensorReq, port 20010) are not answered yet: who has samples
-sends them.
+client VisionCaptureApi.py. Not done: requests of clients (VisionSensorReq, port 20010) are not answered.
 """
 
 from __future__ import annotations

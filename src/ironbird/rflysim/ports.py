@@ -1,8 +1,8 @@
 """Ports of RflySim's interface and the sockets behind them: on loopback by default, and never a broadcast.
 
-Vehicles are counted from 1. The ports of vehicle n are those of the first plus 2 (n - 1); 31000 goes by one.
+Vehicles are counted from 1. The ports of vehicle n are those of the first plus 2 (n - 1); 31000 increases by one.
 CopterSim broadcasts its heartbeat and listens to a multicast group on every network. Here the group is joined on the
-loopback interface only, and the heartbeat goes to the group there, to the host, and to whoever asked for it. On
+loopback interface only, and the heartbeat goes to the group there, to the host, and to clients that requested it. On
 loopback only programs of the same user are accepted (`Doorkeeper`).
 """
 
@@ -26,7 +26,7 @@ MOST_AT_ONCE = 200  # packets of one port in one exchange: the rest waits, so th
 
 
 def peer_of(host: str) -> str:
-    """Where clients are looked for: on the host that is listened on; on this computer if that is every address."""
+    """Host to which packets for clients are sent: the one that is listened on; this computer if that is any address."""
     with contextlib.suppress(ValueError):  # a name
         if ipaddress.ip_address(host).is_unspecified:
             return LOOPBACK
@@ -54,52 +54,52 @@ class Ports:
 
     @property
     def command(self) -> int:
-        """Offboard commands come in here."""
+        """Port at which offboard commands are received."""
         return self._of(20100)
 
     @property
     def state(self) -> int:
-        """The autopilot's estimate goes there."""
+        """Port to which the autopilot's estimate is sent."""
         return self._of(20101)
 
     @property
     def model(self) -> int:
-        """Model inputs, faults and parameters come in here."""
+        """Port at which model inputs, faults and parameters are received."""
         return self._of(30100)
 
     @property
     def truth(self) -> int:
-        """What is true goes there."""
+        """Port to which the true state is sent."""
         return self._of(30101)
 
     @property
     def extra(self) -> int:
-        """The autopilot's own message goes there."""
+        """Port to which the autopilot's own message is sent."""
         return self._of(40101)
 
     @property
     def imu(self) -> int:
-        """The inertial sensor goes there if no port is named."""
+        """Default port to which samples of the inertial sensor are sent."""
         return self._of(31000, 1)
 
     @property
     def time(self) -> int:
-        """The heartbeat goes there."""
+        """Port to which the heartbeat is sent."""
         return 20005 + self.shift
 
     @property
     def setup(self) -> int:
-        """Re-placement comes in here, for all vehicles."""
+        """Port at which re-placement is received, for all vehicles."""
         return 20002 + self.shift
 
     @property
     def scene(self) -> int:
-        """RflySim3D listens there."""
+        """Port at which RflySim3D listens."""
         return 20010 + self.shift
 
 
 class Wires:
-    """The sockets of one vehicle. What cannot be sent is dropped, as a network does."""
+    """The sockets of one vehicle. A packet that cannot be sent is dropped."""
 
     def __init__(self, ports: Ports, host: str = LOOPBACK, *, hears_commands: bool = True) -> None:
         self.ports, self.host = ports, host
@@ -134,7 +134,7 @@ class Wires:
         return made
 
     def _shared(self, host: str, port: int) -> socket.socket | None:
-        """A port that all vehicles listen on; without it the vehicle is placed again by its own port only."""
+        """Open a port that all vehicles share; without it a re-placement reaches the vehicle only by its own port."""
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sockets.append(made)
         made.setblocking(False)
@@ -146,7 +146,7 @@ class Wires:
         return made
 
     def _join(self) -> bool:
-        """Join the group on loopback, and send to it there."""
+        """Join the multicast group on loopback; returns whether that succeeded."""
         if self._group is None:
             return False
         try:
@@ -159,38 +159,38 @@ class Wires:
         return True
 
     def commands(self) -> Iterator[tuple[bytes, tuple[str, int]]]:
-        """Packets at 20100."""
+        """Packets received at port 20100, with their senders."""
         return self._taken(self._command)
 
     def inputs(self) -> Iterator[tuple[bytes, tuple[str, int]]]:
-        """Packets at 30100."""
+        """Packets received at port 30100, with their senders."""
         return self._taken(self._model)
 
     def placements(self) -> Iterator[tuple[bytes, bool]]:
-        """Packets at 20002, and whether all vehicles got them (by the group) or this one alone."""
+        """Packets received at port 20002, and whether all vehicles got them (by the group) or this one alone."""
         for made, all_got_it in ((self._setup, False), (self._group, True)):
             for data, _ in self._taken(made):
                 yield data, all_got_it
 
     def send(self, data: bytes, port: int, host: str = "") -> None:
-        """To a port of the client's computer."""
+        """Send a packet to a port of the client's computer."""
         with contextlib.suppress(OSError):
             self._out.sendto(data, (host or peer_of(self.host), port))
 
     def send_to_group(self, data: bytes, port: int) -> None:
-        """To the group, on loopback."""
+        """Send a packet to the multicast group, on loopback."""
         if self.joined:
             with contextlib.suppress(OSError):
                 self._out.sendto(data, (GROUP, port))
 
     def close(self) -> None:
-        """Let go of all ports. May be called twice."""
+        """Close all ports; further calls do nothing."""
         for made in self._sockets:
             made.close()
         self._sockets = []
 
     def _taken(self, made: socket.socket | None) -> Iterator[tuple[bytes, tuple[str, int]]]:
-        """What has come from programs of the same user; those of others on this computer are ignored."""
+        """Packets from programs of the same user; those of other users of this computer are ignored."""
         if made is None:
             return
         door = self._doors.get(made)
@@ -201,7 +201,7 @@ class Wires:
                 data, source = made.recvfrom(LONGEST)
             except BlockingIOError:
                 return
-            except OSError:  # an answer of the network to something sent before
+            except OSError:  # an ICMP answer to an earlier packet
                 continue
             if door.lets_in(source):
                 yield data, source

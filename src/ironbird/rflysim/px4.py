@@ -1,10 +1,10 @@
-"""PX4 behind RflySim's ports, as CopterSim puts it there: PX4 flies, clients speak to it through the interface.
+"""PX4 behind RflySim's ports, as CopterSim provides it: PX4 flies, clients command it through the interface.
 
-In the MAVLink modes what clients say at 20100 goes to PX4 and what PX4 says goes to 20101, byte by byte, with the truth
-in between. In the UDP modes the structs become MAVLink for PX4, and its telemetry becomes structs. RflySim's own PX4
-has topics of its own (`rfly_ctrl`, `rfly_ext`, `rfly_px4`); a PX4 as it is published has `debug_array` in their place:
-rfly_ctrl and ExtToPX4 go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to
-40101.
+In the MAVLink modes bytes of clients at 20100 go to PX4 and those of PX4 go to 20101 unchanged, with the truth in
+between. In the UDP modes the structs become MAVLink for PX4, and its telemetry becomes structs. RflySim's own PX4 has
+special topics (`rfly_ctrl`, `rfly_ext`, `rfly_px4`); the published PX4 has `debug_array` instead: rfly_ctrl and
+ExtToPX4
+go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to 40101.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ironbird.rig.rig import Rig
 from ironbird.systems.px4.link import Px4
 from ironbird.vehicles.load import Vehicle
 
-ASK_S = 0.5  # simulation time between two askings for the same thing
+ASK_S = 0.5  # s of simulation time between two requests for the same thing
 EXT_S = 0.02  # between two of ExtToPX4
 TO_HOVER, TO_CRUISE = float(numbers.MAV_VTOL_STATE_MC), float(numbers.MAV_VTOL_STATE_FW)
 FORCED = 21196.0
@@ -46,12 +46,12 @@ OF_PX4 = "rfly_px4"
 MOST_ARRAYS = 16
 ARRAY = 58  # numbers of DEBUG_FLOAT_ARRAY
 LANDED = {ON_GROUND: "on_ground", IN_AIR: "in_air", LANDING: "landing", "taking off": "taking_off"}
-# PX4 is flown without a remote control and a ground station, as RflySim's programs expect it
+# PX4 flies without a remote control and a ground station, as RflySim's programs expect it
 PARAMS = {"NAV_RCL_ACT": 0, "NAV_DLL_ACT": 0, "COM_RCL_EXCEPT": 4}
 
 
 class Tapped(Port):
-    """PX4's port; what it says is kept for whoever passes it on."""
+    """PX4's port; received bytes are kept for the relay."""
 
     def __init__(self, port: int, **more: Any) -> None:
         super().__init__(port, **more)
@@ -64,10 +64,13 @@ class Tapped(Port):
 
 
 class Px4Commander(Stand):
-    """PX4 as a vehicle that takes commands. What was asked for and is not there yet is a refusal, to be asked again."""
+    """PX4 as a vehicle that takes commands.
 
-    def __init__(self, vehicle: Vehicle, rig: Rig, wire: Tapped, **told: Callable[..., None]) -> None:
-        super().__init__(vehicle, rig, **told)
+    A command that has not taken effect yet counts as refused, to be repeated.
+    """
+
+    def __init__(self, vehicle: Vehicle, rig: Rig, wire: Tapped, **observers: Callable[..., None]) -> None:
+        super().__init__(vehicle, rig, **observers)
         self.wire = wire
         self.station = Station(wire)
         self.listener = Listener(self.station)
@@ -76,21 +79,21 @@ class Px4Commander(Stand):
         self._asked_s: dict[str, float] = {}
 
     def poll(self) -> None:
-        """Receive from PX4; its modes, texts and failsafes are autopilot_events of the flight."""
+        """Receive from PX4; its modes, texts and failsafes become events of the flight."""
         self.listener.listen(self.time_s)
         for event in self.station.autopilot_events:
             self.note(event.kind, event.text)
         self.station.autopilot_events.clear()
 
     def close(self) -> None:
-        """Let go of its port."""
+        """Close the port of the ground station."""
         self.station.close()
 
-    def _take_array(self, said: Any) -> None:
-        """Keep the array that stands for rfly_px4."""
-        name = said[2].partition(b"\0")[0].decode("ascii", "replace")
+    def _take_array(self, message: Any) -> None:
+        """Store an array that PX4 sent, such as rfly_px4."""
+        name = message[2].partition(b"\0")[0].decode("ascii", "replace")
         if name in self.arrays or len(self.arrays) < MOST_ARRAYS:
-            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
+            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in message[3:])
 
     def say_array(self, name: str, time_us: int, values: Sequence[float]) -> None:
         """Send numbers for PX4's topic debug_array."""
@@ -107,51 +110,52 @@ class Px4Commander(Stand):
 
     @property
     def armed(self) -> bool:
-        """As PX4 says."""
+        """Whether PX4 reports that it is armed."""
         return self.station.armed
 
     @property
     def flying(self) -> bool:
-        """Whether it has left the ground."""
+        """Whether PX4 reports that it has left the ground."""
         return self.kind.flies and self.armed and self.station.landed not in ("", ON_GROUND)
 
     def estimate(self) -> Motion:
         """PX4's estimate; zeros until it was received."""
-        told = self.listener.telemetry
+        telemetry = self.listener.telemetry
         position, velocity, angles, rates = (
-            np.nan_to_num(np.array(row, float)) for row in (told.position, told.velocity, told.attitude, told.rates)
+            np.nan_to_num(np.array(row, float))
+            for row in (telemetry.position, telemetry.velocity, telemetry.attitude, telemetry.rates)
         )
         felt = self.rig.accels[0].values.copy() if self.rig.accels else np.zeros(3)
         return Motion(position, velocity, rotations.from_euler(angles), angles, rates, felt)
 
     def seen(self) -> Motion:
-        """What control acts on."""
+        """The motion that the controller uses: PX4's estimate."""
         return self.estimate()
 
     def status(self) -> Status:
-        """What PX4 is doing."""
-        told, here = self.listener.telemetry, self.estimate()
+        """PX4's status from its telemetry."""
+        telemetry, here = self.listener.telemetry, self.estimate()
         details = self.rig.receivers[0].details if self.rig.receivers else {}
         eph_m, epv_m = (float(details[name][0]) if name in details else math.nan for name in ("eph", "epv"))
         return Status(
             mode=self.mode, armed=self.armed, landed=LANDED.get(self.station.landed, "on_ground"),
-            healthy=(told.ready or self.armed) and not math.isnan(told.position[0]),
+            healthy=(telemetry.ready or self.armed) and not math.isnan(telemetry.position[0]),
             failsafes=("px4",) if self.station.failsafe else (),
-            item=max(told.item, 0), items=0, done=False, battery_share=told.battery_share,
-            battery_voltage_V=told.battery_voltage_V, battery_current_A=told.battery_current_A,
-            position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=told.airspeed_mps,
-            throttle=0.0 if math.isnan(told.throttle) else told.throttle, gnss_fix=told.fix,
-            satellites=told.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(PX4.words),
+            item=max(telemetry.item, 0), items=0, done=False, battery_share=telemetry.battery_share,
+            battery_voltage_V=telemetry.battery_voltage_V, battery_current_A=telemetry.battery_current_A,
+            position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=telemetry.airspeed_mps,
+            throttle=0.0 if math.isnan(telemetry.throttle) else telemetry.throttle, gnss_fix=telemetry.fix,
+            satellites=telemetry.satellites, eph_m=eph_m, epv_m=epv_m, accepts=frozenset(PX4.words),
         )  # fmt: skip
 
     def actuators(self) -> dict[str, float]:
-        """What PX4 commands, by place."""
+        """PX4's commands to the actuators, by place."""
         return {place: float(self.rig.stepper.inputs[row]) for place, row in self.rig.actuators.items()}
 
     # ------------------------------------------------------------------ commands
 
     def _ask(self, what: str, done: bool, send: Callable[[], None]) -> str | None:
-        """None when it is so; else it is asked for, and again after a while."""
+        """None if `done`; otherwise call `send`, at intervals, and return the reason."""
         if done:
             self._asked_s.pop(what, None)
             return None
@@ -167,15 +171,15 @@ class Px4Commander(Stand):
         return None
 
     def arm(self) -> str | None:
-        """Until PX4 says that it is armed."""
+        """Arm; refused until PX4 reports that it is armed."""
         return self._ask("arm", self.armed, lambda: self.station.command(numbers.COMPONENT_ARM_DISARM, 1.0))
 
     def disarm(self, force: bool = False) -> str | None:
-        """At once."""
+        """Send one disarm command; with `force` also in flight."""
         return self._at_once(numbers.COMPONENT_ARM_DISARM, 0.0, FORCED if force else 0.0)
 
     def set_mode(self, mode: str) -> str | None:
-        """Until PX4's heartbeat reports it."""
+        """Change to a mode; refused until PX4's heartbeat reports it."""
         name = PX4.words.get(mode)
         if name is None:
             return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(PX4.words)}"
@@ -189,7 +193,7 @@ class Px4Commander(Stand):
         )
 
     def take_off(self, height_m: float | None = None) -> str | None:
-        """To a height above home."""
+        """Take off to a height above home (m, default 10)."""
         home = self.station.home
         if home is None:
             return "PX4 has no home position yet"
@@ -202,15 +206,15 @@ class Px4Commander(Stand):
         )
 
     def land(self) -> str | None:
-        """As PX4 does."""
+        """Land, by PX4's mode AUTO.LAND."""
         return self.set_mode("land")
 
     def hold(self) -> str | None:
-        """As PX4 does."""
+        """Hold the position, by PX4's mode AUTO.LOITER."""
         return self.set_mode("hold")
 
     def offboard(self, target: Target) -> str | None:
-        """One set-point of the stream."""
+        """Send one set-point of the stream."""
         refusal = impossible(target)
         if refusal:
             return refusal
@@ -223,7 +227,7 @@ class Px4Commander(Stand):
         return None
 
     def reposition(self, p_N: Sequence[float], yaw: float | None = None) -> str | None:
-        """Go to a place and hold there."""
+        """Fly to a place (m in N) and hold there."""
         home = self.station.home
         if home is None:
             return "PX4 has no home position yet"
@@ -236,15 +240,15 @@ class Px4Commander(Stand):
         return None
 
     def transition(self, wings: bool) -> str | None:
-        """Between rotors and wings."""
+        """Command the transition to wings, or back to rotors."""
         return self._at_once(numbers.DO_VTOL_TRANSITION, TO_CRUISE if wings else TO_HOVER)
 
     def set_speed(self, speed_mps: float) -> str | None:
-        """Of missions and ways to a place."""
+        """Set the speed of missions and flights to a place, m/s."""
         return self._at_once(numbers.DO_CHANGE_SPEED, 1.0, speed_mps, -1.0)
 
     def set_loiter_radius(self, radius_m: float) -> str | None:
-        """Of circles."""
+        """Set PX4's parameter of the radius of circles, m."""
         self.station.say(
             dialect.PARAM_SET, param_id=PX4.radius_param.encode(), param_value=radius_m, param_type=9,
             **self.station.target,
@@ -263,20 +267,20 @@ def _set_point(target: Target) -> SetPoint:
         return turning(p, q, r, target.thrust)
     heading, rate = (value if math.isfinite(value) else None for value in (target.yaw, target.yaw_rate))
     body = target.frame == "B"
-    given = [
+    rows = [
         tuple(map(float, row)) if any(map(math.isfinite, row)) else None
         for row in (target.position_N, target.velocity_N, target.acceleration_N)
     ]
     point = moving(
-        position=_known(given[0]), velocity=_known(given[1]), acceleration=_known(given[2]), yaw=heading,
+        position=_known(rows[0]), velocity=_known(rows[1]), acceleration=_known(rows[2]), yaw=heading,
         yaw_rate=rate if heading is None else None, frame="body" if body else "earth",
     )  # fmt: skip
     masked = 0  # axes that are left free
-    for place, row in enumerate(given):
+    for place, row in enumerate(rows):
         if row is not None:
             masked |= sum(1 << 3 * place + axis for axis, value in enumerate(row) if math.isnan(value))
     point.fields["type_mask"] |= masked
-    if heading is None and rate is None and not masked & 0b111 and given == [None] * 3:
+    if heading is None and rate is None and not masked & 0b111 and rows == [None] * 3:
         raise LinkError("the set-point asks for nothing")
     return point
 
@@ -289,18 +293,18 @@ def _known(row: tuple[float, ...] | None) -> tuple[float, float, float] | None:
 
 
 class Relay:
-    """The MAVLink modes: between a client's port and PX4, byte by byte."""
+    """MAVLink modes: relay between a client's port and PX4, byte by byte."""
 
     def __init__(self, ports: Ports, host: str, structs: Callable[[bytes], None]) -> None:
         self._endpoint = CopterSimEndpoint((ports.vehicle - 1) % 250 + 1, ports, host, structs)
 
     def open(self, commander: Px4Commander) -> None:
-        """Bind the port for commands."""
+        """Bind the UDP port for commands of clients."""
         self._endpoint.open()
         self._commander = commander
 
     def poll(self) -> None:
-        """Pass on what came, both ways."""
+        """Forward received bytes in both directions."""
         wire = self._commander.wire
         for _, data in self._endpoint.receive():
             wire.send(memoryview(data))
@@ -310,11 +314,11 @@ class Relay:
         wire.said.clear()
 
     def tell_truth(self, shown: Shown) -> None:
-        """Between PX4's messages."""
+        """Send the true motion between PX4's messages."""
         say_truth(self._endpoint.channels, shown)
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the UDP port of the relay."""
         self._endpoint.close()
 
 
@@ -350,7 +354,7 @@ class Px4Front(RflySimFront):
         return shown.px4_ext(self._behind.arrays.get(OF_PX4))
 
     def close(self) -> None:
-        """Let go of all ports."""
+        """Close all ports, also that of the relay."""
         if self.relay is not None:
             self.relay.close()
         super().close()
@@ -384,7 +388,7 @@ class ServedPx4(Px4):
                 self._announce(line)
 
     def exchange(self, rig: Rig) -> None:
-        """A step of PX4, then the ports."""
+        """Make a step of PX4, then serve the ports."""
         super().exchange(rig)
         commander = self.commander
         assert commander is not None
@@ -396,11 +400,11 @@ class ServedPx4(Px4):
 
     @property
     def finished(self) -> bool:
-        """When it is to restart."""
+        """Whether a client has requested a restart."""
         return self.front.finished
 
     def stop(self) -> None:
-        """End PX4 and let go of all ports."""
+        """End PX4 and close all ports."""
         self.front.close()
         if self.commander is not None:
             self.commander.close()

@@ -1,8 +1,9 @@
-"""What RflySim's command packets ask for, as calls of the commander.
+"""RflySim's command packets as calls of the commander.
 
-Three ways lead here: UDP_Full (MAVLink's type mask and frame), UDP_Simple (a mode and four numbers) and the bits of
-inSILInts (the complete model, [RflyModel] 9.1.3). A number that is not a number (NaN) means "do not control this", as
-the newest client sends it. As CopterSim does, the first packet of a stream arms the vehicle and takes it to offboard.
+There are three kinds: UDP_Full (MAVLink's type mask and frame), UDP_Simple (a mode and four numbers) and the bits of
+inSILInts (the complete model, [RflyModel] 9.1.3). NaN means "do not control this", as the newest client sends it.
+As with
+CopterSim, the first packet of a stream arms the vehicle and changes to offboard.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ CLIMBING = ("disarmed", "armed", "take-off")  # modes until a take-off is over
 
 @dataclass
 class Wish:
-    """Something that is asked for until it is granted or its time is over."""
+    """A command that is repeated until it is accepted or its time is over."""
 
     what: str
     ask: Callable[[], str | None]
@@ -59,11 +60,11 @@ class Setpoints:
     origin: Place  # of the map
     said: Callable[[str], None] = lambda text: None
     wishes: list[Wish] = field(default_factory=list)
-    bad: int = 0  # packets with numbers that cannot be meant
+    bad: int = 0  # packets with implausible numbers
     _stream_s: float = -math.inf  # time of the last set-point of the stream
     _bits: int = 0  # of inSILInts[0], last seen
     _body: tuple[tuple[float, ...], tuple[tuple[float, ...], float]] | None = (
-        None  # body-frame position and what it became
+        None  # body-frame request and the resulting place
     )
     _place_after_take_off: tuple[float, float, float] | None = None
     _vtol_state: float = 0.0  # asked for last
@@ -72,7 +73,7 @@ class Setpoints:
     # ------------------------------------------------------------------ packets
 
     def full(self, commander: Commandable, packet: Packet) -> None:
-        """UDP_Full."""
+        """Process a packet of UDP_Full: a set-point with MAVLink's type mask and frame."""
         mask, frame = int(packet["type_mask"]), int(packet["frame"])
         pos, vel, acc = packet["pos"], packet["vel"], packet["acc"]
         yaw, rate = packet["yaw"], packet["yawrate"]
@@ -81,13 +82,13 @@ class Setpoints:
             return
         wing = mask & 0xF000
         if wing in (WING_TAKE_OFF, WING_LAND, WING_IDLE):
-            asked = {WING_TAKE_OFF: "take-off", WING_LAND: "landing"}.get(wing)
-            if asked == "take-off":
+            action = {WING_TAKE_OFF: "take-off", WING_LAND: "landing"}.get(wing)
+            if action == "take-off":
                 self._take_off(commander, -pos[2])
-            elif asked == "landing":
+            elif action == "landing":
                 self._wish(commander, "landing", commander.land)
             return
-        if mask == SPEED_HEIGHT_COURSE and commander.kind.winged:  # the client puts heading, speed into vel
+        if mask == SPEED_HEIGHT_COURSE and commander.kind.winged:  # the client puts heading and speed into vel
             self._stream(commander, Target(airspeed=vel[1], height=abs(pos[2]), course=vel[0]))
             return
         if wing == WING_LOITER:
@@ -102,7 +103,7 @@ class Setpoints:
         self._setpoint(commander, position, velocity, acceleration, heading, yaw_rate, frame == FRAME_BODY)
 
     def short(self, commander: Commandable, packet: Packet) -> None:
-        """UDP_Simple, and arming in both UDP modes. The table is that of the clients, see the guide."""
+        """Process a packet of UDP_Simple, or arming in both UDP modes; the table of modes is in the guide."""
         mode, four = int(packet["ctrlMode"]), tuple(packet["controls"])
         if mode < 0:
             return
@@ -138,7 +139,7 @@ class Setpoints:
             self.said(f"mode {mode} of UDP_Simple has no counterpart here")
 
     def _transition(self, commander: Commandable, state: float) -> None:
-        """To rotors or wings, by MAV_VTOL_STATE; packets are repeated, a change is asked for once."""
+        """Change to rotors or wings, by MAV_VTOL_STATE; packets are repeated, a change is commanded once."""
         if state not in (TO_HOVER, TO_WINGS):
             self.said(f"VTOL state {state:g} of UDP_Simple 30: give 3, to rotors, or 4, to wings")
         elif state != self._vtol_state:
@@ -146,7 +147,7 @@ class Setpoints:
             self._wish(commander, "transition", lambda: commander.transition(state == TO_WINGS))
 
     def sil(self, commander: Commandable, ints: Sequence[int], floats: Sequence[float]) -> None:
-        """The complete model's bits. Commands act when they change; set-points act at once."""
+        """Process the bits of the complete model. Commands act when they change; set-points act at once."""
         if not _sane(floats):
             self.bad += 1
             return
@@ -202,7 +203,7 @@ class Setpoints:
             )
 
     def arm(self, commander: Commandable, on: bool) -> None:
-        """Arm, or disarm whatever it does; a stream that goes on does not arm it again."""
+        """Arm, or disarm in any state; a stream that goes on does not arm it again."""
         self.wishes = []
         if on:
             self._wish(commander, "arming", commander.arm)
@@ -210,7 +211,7 @@ class Setpoints:
             self._tell("disarming", commander.disarm(force=True))
 
     def poll(self, commander: Commandable) -> None:
-        """Ask again for what was refused, in order; later ones wait for earlier ones."""
+        """Repeat refused commands in order; later ones wait for earlier ones."""
         if commander.time_s - self._stream_s > STREAM_GAP_S:
             self.wishes = [wish for wish in self.wishes if not wish.of_stream]
         while self.wishes:
@@ -261,28 +262,28 @@ class Setpoints:
     def _from_body(
         self, commander: Commandable, offset: Sequence[float], yaw: float
     ) -> tuple[tuple[float, ...], float]:
-        """A place seen from where the vehicle was when it was first asked for; repeats change nothing."""
+        """Place and yaw in N of a body-frame offset from where the vehicle was at the first of equal packets."""
         ahead, right, down, turned = (0.0 if math.isnan(value) else float(value) for value in (*offset, yaw))
-        asked = ahead, right, down, turned
-        if self._body is None or self._body[0] != asked:
+        request = ahead, right, down, turned
+        if self._body is None or self._body[0] != request:
             here = commander.seen()
             heading = float(here.rpy[2])
             c, s = math.cos(heading), math.sin(heading)
             steps = c * ahead - s * right, s * ahead + c * right, down
             self._body = (
-                asked,
+                request,
                 (tuple(float(p) + step for p, step in zip(here.p_N, steps, strict=True)), heading + turned),
             )
         return self._body[1]
 
     def _attitude(self, commander: Commandable, angles: Sequence[float], thrust: float, added: bool) -> None:
-        wanted = np.nan_to_num(np.array(angles, dtype=float))
+        attitude = np.nan_to_num(np.array(angles, dtype=float))
         if added:
-            wanted = wanted + commander.seen().rpy
-        self._stream(commander, Target(attitude_rpy=tuple(map(float, wanted)), thrust=_share(thrust)))
+            attitude = attitude + commander.seen().rpy
+        self._stream(commander, Target(attitude_rpy=tuple(map(float, attitude)), thrust=_share(thrust)))
 
     def _stream(self, commander: Commandable, target: Target) -> None:
-        """One set-point; the first of a stream arms and changes to offboard."""
+        """Pass on one set-point; the first of a stream arms and changes to offboard."""
         begins = commander.time_s - self._stream_s > STREAM_GAP_S
         self._stream_s = commander.time_s
         refused = commander.offboard(target)
@@ -306,21 +307,23 @@ class Setpoints:
             self._place_after_take_off = (place[0], place[1], -abs(height))
 
     def _climbs(self, commander: Commandable) -> bool:
-        """Whether a take-off that was asked for goes on."""
-        asked = any(wish.what == "take-off" for wish in self.wishes)
-        self._taking_off &= asked or commander.mode in CLIMBING
+        """Whether a commanded take-off is still in progress."""
+        pending = any(wish.what == "take-off" for wish in self.wishes)
+        self._taking_off &= pending or commander.mode in CLIMBING
         return self._taking_off
 
     def _land(self, commander: Commandable, height_m: float) -> str | None:
-        """Land; rotorcraft that were given a height go down to it and stay, [RflyModel] 9.2.1.2."""
+        """Land; rotorcraft with a given height descend to it and stay, [RflyModel] 9.2.1.2."""
         if abs(height_m) < NO_HEIGHT_M or not commander.kind.hovers:
             return commander.land()
         here = commander.seen().p_N
         return commander.reposition((float(here[0]), float(here[1]), -abs(height_m)))
 
     def _return(self, commander: Commandable, height_m: float) -> str | None:
-        """Back to where it started, at the height that was given or else the present one; it stays there (a wing
-        circles), [RflyModel] 9.2.1.2 and 9.2.2.1."""
+        """Return to the start, at the given height or else the present one, and stay there (a wing circles).
+
+        [RflyModel] 9.2.1.2 and 9.2.2.1.
+        """
         down = -abs(height_m) if abs(height_m) >= NO_HEIGHT_M else float(commander.seen().p_N[2])
         return commander.reposition((0.0, 0.0, down))
 
@@ -349,5 +352,5 @@ def _share(thrust: float) -> float:
 
 
 def _sane(values: Sequence[float]) -> bool:
-    """Whether numbers may be meant: not infinite, nor beyond all measure (latitudes in 1e-7 degrees are long)."""
+    """Whether numbers are plausible: not infinite, nor too large (latitudes in 1e-7 degrees are long)."""
     return all(math.isnan(value) or abs(value) < 4e9 for value in values)

@@ -1,8 +1,9 @@
-"""Every struct of RflySim's interface that is spoken here, in one table; both ways.
+"""Every struct of RflySim's interface that is supported, in one table; both directions.
 
-A receiver distinguishes packets by their length first and then by what is fixed in them: a checksum, or the tag and
-length of the older head. Numbers are little-endian; where the C compiler left a gap, the table says so (`4x`).
-Source: seed document 5.3, 5.4, 9.1 [RflyModel] and the public clients, which win where the two differ.
+A receiver distinguishes packets by their length first and then by fixed values: a checksum, or the tag and length
+of the
+older head. Numbers are little-endian; where the C compiler left a gap, the table contains it (`4x`). Source: seed
+document 5.3, 5.4, 9.1 [RflyModel] and the public clients, which win where the two differ.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SCENE = "20010"  # vehicle to 3D engine
 
 @dataclass(frozen=True)
 class Field:
-    """One field: a number, a row of numbers, or bytes (`s`)."""
+    """One field: a number, an array of numbers, or bytes (`s`)."""
 
     name: str
     count: int
@@ -40,7 +41,7 @@ class Field:
 
     @property
     def plain(self) -> bool:
-        """Whether it is one number and not a row."""
+        """Whether it is one number and not an array."""
         return self.count == 1 or self.code == "s"
 
 
@@ -57,21 +58,21 @@ class Layout:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """Fields in order, gaps left out."""
-        found = []
+        """Fields in order, without gaps."""
+        fields = []
         for word in self.text.split():
             name, _, code = word.partition(":")
             if name:
-                found.append(Field(name, int(code[:-1] or 1), code[-1]))
-        return tuple(found)
+                fields.append(Field(name, int(code[:-1] or 1), code[-1]))
+        return tuple(fields)
 
     @cached_property
     def form(self) -> struct.Struct:
-        """As Python's `struct` reads it, gaps included."""
+        """Python's `struct.Struct` of the packet, gaps included."""
         return struct.Struct("<" + "".join(word.partition(":")[2] for word in self.text.split()))
 
     def encode(self, **values: Any) -> bytes:
-        """A packet; what is not given is 0, what is fixed to one value need not be given."""
+        """A packet from values by field; missing ones are 0, fixed ones need not be given."""
         unknown = set(values) - {one.name for one in self.fields}
         if unknown:
             raise UnknownNameError(f"field of {self.name}", min(unknown), [one.name for one in self.fields])
@@ -96,31 +97,31 @@ class Layout:
             raise LinkError(f"{self.name}: a value does not fit its field: {error}") from None
 
     def decode(self, data: bytes) -> dict[str, Value] | None:
-        """Its fields by name; None if the bytes are none of these."""
+        """Values by field name; None if the bytes are not this struct."""
         if len(data) != self.form.size:
             return None
         flat = self.form.unpack(data)
         values: dict[str, Value] = {name: flat[place] for name, place in self._places}
-        for name, wanted in self.fixed.items():
-            if values[name] not in (wanted if isinstance(wanted, Sequence) else (wanted,)):
+        for name, expected in self.fixed.items():
+            if values[name] not in (expected if isinstance(expected, Sequence) else (expected,)):
                 return None
         return values
 
     @cached_property
     def _places(self) -> tuple[tuple[str, int | slice], ...]:
-        """Where each field is among the numbers of a packet."""
-        found: list[tuple[str, int | slice]] = []
+        """Index or slice of each field among the numbers of a packet."""
+        places: list[tuple[str, int | slice]] = []
         place = 0
         for one in self.fields:
             width = 1 if one.plain else one.count
-            found.append((one.name, place if one.plain else slice(place, place + width)))
+            places.append((one.name, place if one.plain else slice(place, place + width)))
             place += width
-        return tuple(found)
+        return tuple(places)
 
 
 @dataclass(frozen=True)
 class Packet:
-    """What came in, with the name of its struct."""
+    """A received packet: its struct and its values."""
 
     layout: Layout
     values: dict[str, Value] = field(default_factory=dict)
@@ -271,7 +272,7 @@ for _layout in LAYOUTS:
 
 
 def decode(family: str, data: bytes) -> Packet | None:
-    """What a packet of a family is; None if it is none of this interface."""
+    """Decode a packet of a family; None if it is not of this interface."""
     for layout in _BY_PLACE.get((family, len(data)), ()):
         values = layout.decode(data)
         if values is not None:
@@ -280,7 +281,7 @@ def decode(family: str, data: bytes) -> Packet | None:
 
 
 def encode(name: str, **values: Any) -> bytes:
-    """A packet by the name of its struct."""
+    """Encode a packet by the name of its struct."""
     if name not in BY_NAME:
         raise UnknownNameError("struct", name, BY_NAME)
     return BY_NAME[name].encode(**values)

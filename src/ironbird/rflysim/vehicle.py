@@ -1,4 +1,4 @@
-"""What the front end asks of a vehicle behind RflySim's ports, whoever flies it: the reference autopilot, or PX4."""
+"""Interface of a vehicle behind RflySim's ports; implemented for the reference autopilot and for PX4."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ironbird.vehicles.load import Vehicle
 
 
 class Commandable(Protocol):
-    """A vehicle that takes commands: each returns None if it is done, or why it is not, and never waits."""
+    """A vehicle that takes commands: each call returns None if done, or the reason why not, and never waits."""
 
     vehicle: Vehicle
     rig: Rig

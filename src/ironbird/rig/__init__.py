@@ -1,1 +1,1 @@
-"""The interface under test: a vehicle on the bench, and what a control system must offer to fly it."""
+"""The interface under test: a vehicle on the bench, and the interface that a control system implements to fly it."""

@@ -1,8 +1,9 @@
-"""Link faults in flights: links are parts of the vehicle's diagram, so that their faults are ordered, shaped and
-triggered by the kernel like all others; here what they say reaches the packets, in simulation time.
+"""Link faults in flights: applies the faults that the kernel schedules to packets, in simulation time.
 
-The mechanics are those of the router (`transport/disturbance.py`). A flight that orders no such fault has none of
-this: its links are as they were, to the byte.
+Links are parts of the vehicle's diagram, so that their faults are ordered, shaped and triggered by the kernel like all
+others. The mechanics are those of the router (`transport/disturbance.py`). A flight without link faults is not
+affected:
+its links carry the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ironbird.rig.own_witness import OwnWitness
 from ironbird.transport.disturbance import Disturbance, LinkWitness, kind_of
 from ironbird.transport.frames import Frame, FrameReader
 
-LINKS = {  # name -> what goes over it; the kind of control system defines which there are
+LINKS = {  # name -> what it carries; the kind of control system defines which links exist
     "ground": "from the control system to ground stations",
     "vehicle": "from ground stations to the control system",
     "sensors": "from the sensors to the control system",
@@ -31,18 +32,18 @@ LINKS = {  # name -> what goes over it; the kind of control system defines which
 
 
 class Flown(Protocol):
-    """What links see of the flight in which they are."""
+    """The part of a rig that links need."""
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time in seconds."""
 
     def held(self, path: str) -> np.ndarray:
         """A view of an output of a sampled block."""
 
 
 class FlownLink(Disturbance):
-    """One direction of a link, as wrong as the kernel says now."""
+    """One direction of a link, disturbed as the kernel's present outputs say."""
 
     def __init__(self, name: str, rig: Flown, faults: Sequence[Injection], seed: int) -> None:
         super().__init__(name, faults, seed)
@@ -52,7 +53,7 @@ class FlownLink(Disturbance):
             self._by_kind.setdefault(kind_of(witness.injection), []).append(witness)
 
     def acting(self, time_s: float) -> Iterator[tuple[LinkWitness, str, float]]:
-        """Each kind of fault that is there now; of several of one kind, the last that has begun has the witness."""
+        """Each kind of fault that acts now; of several of one kind, the last one that has begun counts as its cause."""
         for kind, amount in zip(ROUTE, self._state.tolist(), strict=True):
             if amount != ROUTE[kind][0] and kind in self._by_kind:
                 begun = [w for w in self._by_kind[kind] if w.injection.start_s <= time_s]
@@ -61,7 +62,7 @@ class FlownLink(Disturbance):
 
 
 class Way:
-    """What one partner's packets meet on a link: they go in and come out when they are due."""
+    """Packets of one partner on a link: they are put in, and come out when they are due."""
 
     def __init__(self, link: FlownLink, rig: Flown) -> None:
         self.link, self._rig = link, rig
@@ -70,13 +71,13 @@ class Way:
         self._numbers = itertools.count()
 
     def through(self, data: bytes | memoryview = b"") -> list[bytes]:
-        """Bytes in; the packets that are due now, whole."""
+        """Put bytes in; returns the complete packets that are due now."""
         for frame in self._reader.feed(bytes(data)) if data else ():
             self.put(frame)
         return self.due()
 
     def put(self, frame: Frame) -> None:
-        """One packet in."""
+        """Put one packet on the link; it may be delayed, repeated, changed or lost."""
         for due_s, packet in self.link.passes(self._rig.time_s, frame):
             heapq.heappush(self._queue, (due_s, next(self._numbers), packet))
 
@@ -85,14 +86,14 @@ class Way:
         now_s = self._rig.time_s
         for packet in self.link.overdue(now_s):
             heapq.heappush(self._queue, (now_s, next(self._numbers), packet))
-        found = []
+        packets = []
         while self._queue and self._queue[0][0] <= now_s + 1e-9:
-            found.append(heapq.heappop(self._queue)[2])
-        return found
+            packets.append(heapq.heappop(self._queue)[2])
+        return packets
 
 
 class FlownLinks:
-    """All links of a flight that faults may disturb; each is found by its name.
+    """All links of a flight that faults may disturb, by name.
 
     `held` are the paths of all outputs of sampled blocks in the flight's model: links are among them.
     """
@@ -104,18 +105,18 @@ class FlownLinks:
         self._links = {name: FlownLink(name, rig, [f for f in faults if is_link(f)], seed) for name in sorted(there)}
 
     def take(self, what: str) -> bool:
-        """Whether the caller is the first who disturbs this: packets meet a fault once on their way."""
+        """Whether the caller is the first to disturb this connection: a packet meets a fault only once."""
         first = what not in self._taken
         self._taken.add(what)
         return first
 
     def way(self, name: str) -> Way | None:
-        """A way over a link for one partner; None if nothing can go wrong with it."""
+        """A link for the packets of one partner; None if no fault can act on it."""
         link = self._links.get(name)
         return Way(link, self._rig) if link is not None and link.witnesses else None
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The witness of a link fault; None for all others."""
+        """Evidence that a link fault acted; None for all other faults."""
         if not is_link(injection):
             return None
         for link in self._links.values():

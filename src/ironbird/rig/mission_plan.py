@@ -1,4 +1,4 @@
-"""The plan of a task: the mission of an autopilot, in its own terms."""
+"""The plan of a task: the mission as an autopilot's mission items."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from ironbird.vehicles.load import Vehicle
 
 
 def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
-    """What a vehicle is to autopilots; `LinkError` if it is nothing to them."""
-    found = vehicle.kind.autopilot_class
-    if found is None:
+    """The class of a vehicle for autopilots (copter, plane, …); `LinkError` if they support none for it."""
+    result = vehicle.kind.autopilot_class
+    if result is None:
         raise LinkError(f"no {who} flies a vehicle of kind '{vehicle.spec.template}' yet")
-    return found
+    return result
 
 
 def plan_of(task: Task, *, edge_on: bool = False) -> Plan:
     """The task's script with its fences and rally points, or else its mission; empty if it has neither.
 
-    With `edge_on` a tail-sitter lands with the edges of its wings in the wind, if there is some: broadside its wings
-    carry it, and it does not come down.
+    With `edge_on` a tail-sitter lands with the edges of its wings into the wind, if there is wind: broadside its
+    wings carry
+    it, and it does not descend.
     """
     if task.script and not is_orders(task.script):
         return parse_plan(task.script)

@@ -1,4 +1,4 @@
-"""Witness of a fault that acts outside the vehicle's model: inside a control system, on its wires or on its links."""
+"""Evidence of a fault that acts outside the vehicle's model: inside a control system, on its wires or links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OwnWitness:
-    """That a fault acted inside the control system: what shows it, from when on (NaN: it did not), how much."""
+    """Evidence that a fault acted inside the control system: what shows it, since when (NaN: it did not), how much."""
 
     signal: str
     unit: str

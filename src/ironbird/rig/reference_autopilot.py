@@ -1,4 +1,4 @@
-"""The reference autopilot without its vehicle, for a process of its own."""
+"""The reference autopilot without its vehicle, to run in a separate process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ironbird.vehicles.load import Vehicle, load_vehicle
 LONGEST_S = 24 * 3600.0
 CONNECT_EVERY_S = 0.01  # between two attempts to reach a simulator
 FULL_CELL_V = 4.1
-# What links can carry
+# Sensors that links can carry
 CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "flow/", "log/", "monitor/battery.")
 EPH_M, EPV_M, SPEED_ACCURACY_MPS, FIXED = 1.0, 1.5, 0.25, 3.0
 
 
 class ReferenceAutopilot:
-    """The control system of a vehicle without the vehicle: values of sensors in, commands of actuators out."""
+    """The control system of a vehicle without the vehicle: sensor values in, actuator commands out."""
 
     def __init__(
         self, vehicle: Vehicle | str, *, params: Mapping[str, Number] | None = None, arm_after_s: float | None = None
@@ -34,7 +34,8 @@ class ReferenceAutopilot:
         self.vehicle = vehicle
         diagram, feeds, driven = cut_vehicle(self.vehicle.diagram)
         read = {source.rpartition(".")[0] for sources in diagram.links.values() for source in sources}
-        read |= {path.rpartition(".")[0] for path in driven.values()}  # what is in no way read is no control system
+        # a block whose outputs are not read is not part of the control system
+        read |= {path.rpartition(".")[0] for path in driven.values()}
         strange = [
             path
             for path, targets in feeds.items()
@@ -65,40 +66,41 @@ class ReferenceAutopilot:
             if path.endswith(".stamp"):
                 self.feed(path, -1.0)
         self._has_log = "log/1/fault.value" in feeds
-        if "monitor/battery.voltage" in feeds:  # until a link says another; PX4's has no message for it
+        if "monitor/battery.voltage" in feeds:  # default until a link sends one; PX4's has no message for it
             self.feed("monitor/battery.voltage", FULL_CELL_V * float(diagram.value("vote/battery.cells")[0]))
 
     def view(self, path: str) -> np.ndarray:
-        """A view of an output of the control system."""
+        """A view of an output of the control system, by path."""
         return self.stepper.held[self.stepper.held_rows(path)]
 
     @property
     def reads(self) -> Sequence[str]:
-        """Outputs of sensors that it takes."""
+        """Paths of the sensor outputs that it reads."""
         return tuple(self._rows)
 
     @property
     def armed(self) -> bool:
-        """Whether the motors may turn; vehicles that know no arming always are."""
+        """Whether the motors may turn; always true for vehicles without arming."""
         if self._armed is not None:
             return bool(self._armed[0] > 0.5)
         return self._disarmed is None or bool(self._disarmed[0] < 0.5)
 
     def feed(self, path: str, value: Number | np.ndarray | Sequence[float]) -> None:
-        """Set what a sensor's output says; one that this autopilot does not read is passed over."""
+        """Set the value of a sensor's output; a path that this autopilot does not read is ignored."""
         for rows in self._rows.get(path, ()):
             self.stepper.inputs[rows] = value
 
     def sample(self, place: str, value: Number | np.ndarray | Sequence[float], time_s: float) -> None:
-        """A new sample of a sensor behind its tap."""
+        """Set a new sample of a sensor, after fault injection, with its time."""
         self.feed(f"{place}.value", value)
         self.feed(f"{place}.stamp", time_s)
 
     def inertial_sample(self, place: str, value: Sequence[float] | np.ndarray, time_s: float) -> None:
-        """A new sample of an inertial unit that may sample faster than the control system steps.
+        """Add a sample of an inertial unit that may sample faster than the control system steps.
 
-        What a step reads is the mean of the samples since the step before, as PX4 sums them up (`vehicle_imu`) [PX4]:
-        none is left out, and vibration above half the rate of the steps is not folded into them.
+        A step reads the mean of the samples since the previous step, as PX4 sums them up (`vehicle_imu`) [PX4]: no
+        sample is
+        left out, and vibration above half the rate of the steps is not aliased into them.
         """
         count, total = self._means.get(place, (0, None))
         count, total = count + 1, np.asarray(value) if total is None else total + np.asarray(value)
@@ -116,7 +118,7 @@ class ReferenceAutopilot:
         eph_m: float = EPH_M,
         epv_m: float = EPV_M,
     ) -> None:
-        """A fix of a satellite receiver."""
+        """Set a new fix of satellite receiver `number`: position and velocity in N, m and m/s."""
         self.sample(f"gnss/{number}/position_fault", position_N, time_s)
         self.sample(f"gnss/{number}/velocity_fault", velocity_N, time_s)
         chip = f"gnss/{number}/chip"
@@ -124,11 +126,11 @@ class ReferenceAutopilot:
             self.feed(f"{chip}.{name}", value)
 
     def advance(self, time_s: float) -> None:
-        """Run up to this time and, at the first call, one step more."""
+        """Run up to this time and, at the first call, one step further."""
         model = self.stepper.state.model
         tick = round(time_s / model.step_s) + 1
         if tick > self._tick:
-            if self._has_log:  # the links have no message for a speed log: speed over ground stands in for it
+            if self._has_log:  # links have no message for a speed log: speed over ground replaces it
                 attitude = self.view("estimator.R_NB").reshape(3, 3, order="F")
                 over_ground = attitude.T @ self.view(at.ESTIMATOR.velocity)
                 self.feed("log/1/fault.value", over_ground)

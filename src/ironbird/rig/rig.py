@@ -1,8 +1,8 @@
 """The rig: a vehicle on the bench with its sensors read and its actuators driven from outside.
 
-Values of sensors are views of what the fault taps put out, in SI units and the body frame; a sensor's `fresh` is true
-when a new sample came since it was last asked. What a fault does to a sensor or an actuator link therefore reaches
-every control system alike.
+Sensor values are views of the signals after fault injection, in SI units and the body frame; a sensor's `fresh` is true
+when a new sample came since the last call. So a fault of a sensor or an actuator link affects every control system
+alike.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_REPORTS = 1000  # reports of other vehicles that wait to be sent
 
 @dataclass
 class Sensor:
-    """One output of a sensor behind its tap."""
+    """One output of a sensor, after fault injection."""
 
     values: np.ndarray  # a view: always the newest sample
     stamp: np.ndarray  # a view of one entry: time of the newest sample, s
@@ -50,7 +50,7 @@ class Sensor:
 
 @dataclass
 class Receiver:
-    """A satellite receiver."""
+    """A satellite receiver: position, velocity, and details such as satellites and accuracies."""
 
     position_N: Sensor  # m from home
     velocity_N: Sensor  # m/s
@@ -122,17 +122,17 @@ class Rig:
     rangefinders: list[Sensor] = field(default_factory=list)  # m
     flows: list[Sensor] = field(default_factory=list)
     receivers: list[Receiver] = field(default_factory=list)
-    tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
-    injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
-    links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
+    tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed in flight
+    injector: Callable[[Injection], None] | None = None  # set by the flight: schedules a fault and its verification
+    links: FlownLinks | None = None  # set by the flight: applies link faults to packets
     sight: Feed | None = None  # samples of sensors of the world
     traffic: deque[TrafficReport] = field(default_factory=lambda: deque(maxlen=MOST_REPORTS))  # not sent to it yet
-    ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
-    loop: PacedLoop | None = None  # of whoever flies it: a loop in native code that steps it by itself
+    ender: Callable[[Injection], None] | None = None  # set by the flight: ends such a fault
+    loop: PacedLoop | None = None  # set by the flight: a real-time loop in native code
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time in seconds."""
         return self.state.tick * self.state.model.step_s
 
     @property
@@ -141,18 +141,18 @@ class Rig:
         return round(self.state.tick * self.state.model.step_s * 1e6)
 
     def step(self, ticks: int) -> bool:
-        """Advance the vehicle; False when it has stopped or the time is over."""
+        """Advance the vehicle by ticks of 1 ms; returns False when it has stopped or the time is over."""
         return self.stepper.step(ticks)
 
     def command(self, place: str, value: float) -> None:
-        """Command of an actuator: throttle 0 to 1, deflection or steering -1 to 1."""
+        """Set the command of an actuator: throttle 0 to 1, deflection or steering -1 to 1."""
         try:
             self.stepper.inputs[self.actuators[place]] = value
         except KeyError:
             raise UnknownNameError("actuator", place, self.actuators, f"vehicle '{self.vehicle.id}'") from None
 
     def tune(self, path: str, value: float | list[float]) -> None:
-        """Change a parameter from the next step on; it is recorded, and twins of this flight get it too."""
+        """Change a parameter from the next step on; the change is recorded and applied to twins of this flight too."""
         tuning = Tuning(self.state.tick, path, value)
         apply_tuning(self.state, tuning)
         self.tunings.append(tuning)
@@ -160,21 +160,21 @@ class Rig:
     def inject(self, injection: Injection) -> None:
         """Schedule a fault whose times count from now."""
         if self.injector is None:
-            raise RunError("faults cannot be injected while this vehicle runs")
+            raise RunError(f"{injection.fault.id}: this run takes no faults in flight; order it before the start")
         self.injector(injection)
 
     def end(self, injection: Injection) -> None:
-        """End a fault that was injected on the way, as it was given then."""
+        """End a fault that was injected in flight, given by the same injection."""
         if self.ender is None:
-            raise RunError("faults cannot be ended while this vehicle runs")
+            raise RunError(f"{injection.fault.id}: this run takes no faults in flight, so none can be ended")
         self.ender(injection)
 
     def disturb_links(self, faults: Sequence[Injection], seed: int) -> None:
-        """Let the link faults among these act on its packets."""
+        """Let the link faults among these act on the packets of the rig's links."""
         self.links = FlownLinks(self, self.state.model.flat.held.start, faults, seed)
 
     def held(self, path: str) -> np.ndarray:
-        """A view of an output of a sampled block."""
+        """A view of an output of a sampled block, by path."""
         return self.stepper.held[self.stepper.held_rows(path)]
 
     def truth(self, name: str) -> np.ndarray:
@@ -210,7 +210,7 @@ def make_rig(
 def attach(
     vehicle: Vehicle, state: RunState, *, until_s: float, log: Sequence[str] | None = None, log_s: float = 0.02
 ) -> Rig:
-    """A rig on a prepared run state: parameters are set and faults ordered."""
+    """A rig on a prepared run state, in which parameters are set and faults are ordered."""
     stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s)
     flat = state.model.flat
     rig = Rig(vehicle, state, stepper)
@@ -219,16 +219,16 @@ def attach(
     def sensor(tap: at.Tap) -> Sensor:
         return Sensor(rig.held(tap.value), rig.held(tap.stamp))
 
-    held = flat.held.start
-    rig.accels = [sensor(imu.accel) for imu in at.each(at.imu, held)]
-    rig.gyros = [sensor(imu.gyro) for imu in at.each(at.imu, held)]
-    rig.magnetometers = [sensor(mag.tap) for mag in at.each(at.magnetometer, held)]
-    rig.barometers = [sensor(baro.tap) for baro in at.each(at.barometer, held)]
-    rig.airspeeds = [sensor(tube.tap) for tube in at.each(at.airspeed, held)]
-    rig.rangefinders = [sensor(finder.tap) for finder in at.each(at.rangefinder, held)]
-    rig.flows = [sensor(camera.tap) for camera in at.each(at.optical_flow, held)]
-    for gnss in at.each(at.gnss, held):
+    start = flat.held.start
+    rig.accels = [sensor(imu.accel) for imu in at.each(at.imu, start)]
+    rig.gyros = [sensor(imu.gyro) for imu in at.each(at.imu, start)]
+    rig.magnetometers = [sensor(mag.tap) for mag in at.each(at.magnetometer, start)]
+    rig.barometers = [sensor(baro.tap) for baro in at.each(at.barometer, start)]
+    rig.airspeeds = [sensor(tube.tap) for tube in at.each(at.airspeed, start)]
+    rig.rangefinders = [sensor(finder.tap) for finder in at.each(at.rangefinder, start)]
+    rig.flows = [sensor(camera.tap) for camera in at.each(at.optical_flow, start)]
+    for gnss in at.each(at.gnss, start):
         chip = gnss.chip("")
-        details = {path.removeprefix(chip): rig.held(path) for path in held if path.startswith(chip)}
+        details = {path.removeprefix(chip): rig.held(path) for path in start if path.startswith(chip)}
         rig.receivers.append(Receiver(sensor(gnss.position), sensor(gnss.velocity), details))
     return rig

@@ -1,7 +1,8 @@
-"""Control systems under test: one interface to start, exchange with, watch and stop one, and one to each kind of them.
+"""Control systems under test: the interface to start, exchange with, watch and stop one, and that of their kinds.
 
-A `Kind` (PX4, ArduPilot, a flight controller on a cable) makes of a `Task` a `Seat`: a control system that is ready to
-be started, and the pilot who commands it. Whoever flies it needs to know no kind by name.
+A `Kind` (PX4, ArduPilot, a flight controller on a cable) makes from a `Task` a `Seat`: a control system that is
+ready to
+be started, and the pilot who commands it. The flight uses all kinds through this interface.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class AutopilotEvent:
 
 @dataclass
 class Traffic:
-    """What went over the link."""
+    """Statistics of a link: messages sent, received, late and unreadable, and the names of the last ones."""
 
     sent: int = 0
     received: int = 0
@@ -51,10 +52,10 @@ class Traffic:
 
 
 class Tap(Protocol):
-    """Gets packets: connection, direction, bytes, and the moment on the monotonic clock if it is not now."""
+    """Callback for packets: connection, direction, bytes, and their time on the monotonic clock if it is not now."""
 
     def __call__(self, who: str, came: bool, data: bytes, at_s: float | None = None, /) -> None:
-        """Take note."""
+        """Process a packet: connection, whether it was received, bytes, monotonic time in s (None: now)."""
 
 
 class ControlSystem(ABC):
@@ -66,15 +67,15 @@ class ControlSystem(ABC):
 
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
-    pilot_s: float = 0.02  # of simulation time between two looks of the pilot
+    pilot_s: float = 0.02  # s of simulation time between two polls of the pilot
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
-    open_ended: bool = False  # an external program flies it for any time: Ctrl-C ends it as its time does
+    open_ended: bool = False  # an external program ends the flight; Ctrl-C counts as its regular end
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
-    recorder: Callable[[], str] | None = None  # has recorded all commands of others
+    recorder: Callable[[], str] | None = None  # returns the record of all external commands
     tap: Tap | None = None  # gets every packet
-    abandoned: Callable[[], bool] | None = None  # asked while `start` waits: whether the flight was cancelled
-    obeyed: Obeyed | None = None  # takes orders at once, from the start on, if an internal commander does
+    abandoned: Callable[[], bool] | None = None  # polled while `start` waits: whether the flight was cancelled
+    obeyed: Obeyed | None = None  # accepts orders, if there is an internal commander
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -86,25 +87,25 @@ class ControlSystem(ABC):
 
     @abstractmethod
     def exchange(self, rig: Rig) -> None:
-        """Hand over what the sensors have that is new, and take its commands to the actuators."""
+        """Pass new sensor samples to it, and apply its commands to the actuators."""
 
     def take_over(self, rig: Rig, begin_ns: int) -> PacedLoop | None:
-        """After the start: a loop in native code that steps and exchanges by itself; None if it is exchanged with.
+        """After the start: a loop in native code that steps and exchanges by itself; None if `exchange` is used.
 
         Its time begins at a moment of the monotonic clock, or at once if that is negative.
         """
         return None
 
     def watch(self, rig: Rig) -> None:
-        """Look at such a loop between steps of its own; called about every 10 ms, and once when it has ended."""
-        raise LinkError(f"{self.name} has no loop of its own")
+        """Service such a loop; called about every 10 ms, and once when it has ended."""
+        raise LinkError(f"{self.name} has no real-time loop: `take_over` gave none, so `exchange` is to be called")
 
     @abstractmethod
     def stop(self) -> None:
-        """End it and leave nothing behind: no process, port or temporary file. May be called twice."""
+        """End it, with its processes, ports and temporary files; further calls do nothing."""
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The witness of a fault that this control system makes itself; None if it acts in the vehicle, as most do."""
+        """Evidence of a fault that this control system carries out itself; None for faults in the vehicle."""
         return None
 
     @property
@@ -114,7 +115,7 @@ class ControlSystem(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether the flight is over as far as it is concerned."""
+        """Whether the control system considers the flight to be over."""
         return False
 
     def script(self) -> str:
@@ -122,38 +123,38 @@ class ControlSystem(ABC):
         return self.recorder() if self.recorder is not None else ""
 
     def mistrust(self) -> str:
-        """Why the rig's own figures forbid any conclusion, such as rates that were not held; empty if they do not."""
+        """Reason why the flight is void, such as rates that were not held; empty if it is valid."""
         return ""
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary of a flight: how the exchange went."""
+        """Rows of the flight's summary: statistics of the exchange as text."""
         return {}
 
     def measured(self) -> dict[str, Any]:
-        """The same for machines, as plain data."""
+        """Statistics of the exchange as data for JSON."""
         return {}
 
     def note(self, rig: Rig, kind: str, text: str) -> None:
-        """Record a message or an action of it."""
+        """Record a message or an action of the control system as an event."""
         self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text))
 
-    def obey(self, rig: Rig, told: Rig, script: str, *, sees_truth: bool = False) -> None:
-        """Take orders from now on, by a commander of the navigator in the model that `told` runs.
+    def obey(self, rig: Rig, inner: Rig, script: str, *, sees_truth: bool = False) -> None:
+        """Accept orders from now on, by a commander of the navigator in the model that `inner` runs.
 
         Parameters that orders change are in the record of orders; they must not be in that of the vehicle too.
         """
         commander = Commander(
-            told.vehicle, told, sees_truth=sees_truth, note=lambda kind, words: self.note(rig, kind, words)
+            inner.vehicle, inner, sees_truth=sees_truth, note=lambda kind, words: self.note(rig, kind, words)
         )
         self.obeyed, self.open_ended = Obeyed(commander, script), True
         self.recorder = self.obeyed.record
 
     def silent(self, rig: Rig, waited_s: float, for_what: str) -> LinkError:
-        """The error of a wait that is over."""
+        """The error for a wait that has exceeded its time."""
         return LinkError(f"{self.name} gave no {for_what} for {waited_s:.1f} s (wall) {self.where(rig)}")
 
     def where(self, rig: Rig) -> str:
-        """Simulation time and last messages, for errors."""
+        """Simulation time and last messages, as text for errors."""
         traffic = self.traffic
         return (
             f"at {rig.time_s:.3f} s of simulation time; sent {traffic.sent} (last {traffic.last_sent or 'nothing'}), "
@@ -194,30 +195,30 @@ class FunctionSystem(ControlSystem):
     autopilot_events: list[AutopilotEvent] = field(default_factory=list)
 
     def start(self, rig: Rig) -> None:
-        """Nothing to start."""
+        """Do nothing: a function needs no start."""
 
     def exchange(self, rig: Rig) -> None:
-        """Call it."""
+        """Call the function with the rig."""
         self.function(rig)
 
     def stop(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: a function has nothing to stop."""
 
 
 class Pilot(Protocol):
-    """The source of commands to the control system: looked at between steps."""
+    """A source of commands to the control system, polled between steps."""
 
     autopilot_events: list[AutopilotEvent]
 
     @property
     def finished(self) -> bool:
-        """Whether the flight is over."""
+        """Whether the pilot considers the flight to be over."""
 
     def poll(self, rig: Rig) -> None:
-        """Take and send what is there; never waits."""
+        """Receive and send without waiting."""
 
     def close(self) -> None:
-        """Let go of its ports. May be called twice."""
+        """Close the ports; further calls do nothing."""
 
 
 @dataclass
@@ -236,7 +237,7 @@ class Seat:
     pilot: Pilot | None = None
 
     def close(self) -> None:
-        """Let go of all ports and end what was started. May be called twice."""
+        """Close all ports and end all processes; further calls do nothing."""
         try:
             if self.pilot is not None:
                 self.pilot.close()
@@ -245,13 +246,13 @@ class Seat:
 
 
 class Options(BaseModel):
-    """What can be chosen for one kind of control system: a subclass for each, all fields with defaults."""
+    """Base class of the options of a kind of control system; all fields of subclasses have defaults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def described(options: type[BaseModel]) -> dict[str, str]:
-    """What can be chosen, each in words."""
+    """Description of each option, by name."""
     return {key: info.description or "" for key, info in options.model_fields.items()}
 
 
@@ -300,8 +301,8 @@ class Task:
     folder: Path | None = None  # where it may leave its own logs
     announce: Callable[[str], None] | None = None  # gets the ports for ground stations and clients
     show: Callable[[str], None] | None = None  # gets a line of figures about once a second
-    cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
-    wind_from_deg: float | None = None  # as who plans the mission knows it; None: it is calm
+    cruise_speed_mps: float | None = None  # of the mission; None: the vehicle's default
+    wind_from_deg: float | None = None  # as known when the mission is planned; None: calm
     seed: int = 0
     trust: Trust = NO_TRUST  # programs and front ends that the user named by hand
     navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of Ironbird's navigator with so many places
@@ -320,7 +321,7 @@ class Kind(ABC):
     title: str  # "PX4": on pages
     summary: str  # one line for the help of the command line
     options: type[Options]
-    deciding: tuple[str, ...] = ()  # options that decide which others there are: see `options_for`
+    deciding: tuple[str, ...] = ()  # options that enable others: see `options_for`
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight
     adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name
@@ -330,11 +331,11 @@ class Kind(ABC):
     lands: bool = False  # whether its missions end with a landing: `fly` says how they ended
 
     def options_for(self, given: Mapping[str, Any]) -> type[Options]:
-        """What can be chosen if these values are given; more than `options` where one choice brings others."""
+        """The class of options for these values; a subclass of `options` where one value enables further options."""
         return self.options
 
     def choices(self) -> dict[str, str]:
-        """All that can be chosen, each in words."""
+        """Description of each possible option, by name."""
         return described(self.options)
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
@@ -342,7 +343,7 @@ class Kind(ABC):
         return vehicle
 
     def step_s(self, options: Options) -> float:
-        """The step of the vehicle's model under it."""
+        """Step of the vehicle's model with this control system, s."""
         return 1e-3
 
     def links(self, options: Options) -> Sequence[str]:
@@ -354,15 +355,15 @@ class Kind(ABC):
         return False
 
     def takes_none(self) -> str:
-        """Why it takes no orders in flight, in words; for those that do not."""
+        """Reason why it accepts no orders in flight, for kinds that do not."""
         return "it flies its mission and takes no commands in flight"
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""
+        """Files of the control system itself, if they exist: a campaign records their hashes."""
         return ()
 
     def pace(self, options: Options) -> float | None:
-        """How many times real time its flights keep to if nothing is ordered; None: as fast as it goes."""
+        """Default speed of its flights as a factor of real time; None: as fast as possible."""
         return None
 
     def repeats(self, options: Options, script: str) -> bool:
@@ -378,5 +379,8 @@ class Kind(ABC):
         """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""
 
     def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
-        """Its own log among the files that it left; None if this kind leaves none. `home` is the origin of N."""
+        """The control system's own log among the files that it left; None if this kind leaves none.
+
+        `home` is the origin of N.
+        """
         return None

@@ -1,1 +1,1 @@
-"""Many vehicles in one world, on one clock."""
+"""Scenarios: several vehicles in one world, on one clock."""

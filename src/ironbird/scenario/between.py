@@ -20,22 +20,22 @@ NO_TIME = np.zeros(1)
 
 
 def plain(text: str) -> str:
-    """The condition in names that its language has: `distance.a.b`."""
-    return BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
+    """The condition with names of its language: `distance(a, b)` becomes `distance.a.b`."""
+    return BETWEEN.sub(lambda match: f"{match[1]}.{match[2]}.{match[3]}", text)
 
 
 def pairs(text: str, names: Sequence[str], where: str = "") -> list[tuple[str, str, str]]:
-    """Each distance or gap with its two vehicles; `ScenarioError` if there is no such vehicle."""
-    found = BETWEEN.findall(text)
-    for _, *both in found:
+    """Each distance or gap of a condition with its two vehicles; `ScenarioError` if a vehicle is unknown."""
+    matches = BETWEEN.findall(text)
+    for _, *both in matches:
         for name in both:
             if name not in names:
                 raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, names, where)}")
-    return found
+    return matches
 
 
 def crosses(text: str, names: Sequence[str]) -> bool:
-    """Whether a trigger names vehicles of the scenario, and not signals of its own vehicle alone."""
+    """Whether a trigger names vehicles of the scenario, not only signals of its own vehicle."""
     if BETWEEN.search(text):
         return True
     return any(word in names for word in re.findall(r"\b([A-Za-z]\w*)\.[A-Za-z]", text))
@@ -43,7 +43,7 @@ def crosses(text: str, names: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Motion:
-    """Where the vehicles are and how they move, one row each, one step ago."""
+    """Positions and motion of the vehicles, one row each, one step ago."""
 
     position: np.ndarray  # (n, 3) m in N
     velocity: np.ndarray  # (n, 3) m/s in N
@@ -52,7 +52,7 @@ class Motion:
 
 
 class Trigger:
-    """A trigger on the motion of several vehicles, looked at between two slices."""
+    """A trigger on the motion of several vehicles, evaluated between two slices."""
 
     def __init__(self, text: str, names: Sequence[str]) -> None:
         self.text = text

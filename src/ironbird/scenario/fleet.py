@@ -1,8 +1,9 @@
-"""The vehicles of a scenario in motion: one clock, what they see and report of each other, what happens when they hit.
+"""The vehicles of a scenario in motion: one clock, mutual sight and reports, and collisions.
 
-Vehicles of one kind and control system are lanes of one run of the kernel; those under a control system outside have a
-run of their own. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch);
-between two slices they are looked at in the order of the file. So the result is the same with any number of workers.
+Vehicles of one kind and control system are lanes of one run of the kernel; a vehicle with an external control
+system has
+a separate run. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch); between
+two slices they are processed in the order of the file. So the result is the same with any number of workers.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collisio
 
 @dataclass
 class Group:
-    """Vehicles of one model: lanes of one run."""
+    """Vehicles of one model, as lanes of one run."""
 
     members: list[int]  # their numbers in the scenario, by lane
     orders: list[Order]
@@ -87,7 +88,7 @@ class Group:
 
     @property
     def model(self) -> CompiledModel:
-        """The compiled model."""
+        """The compiled model of the group."""
         return self.fitted.model
 
     def motion(self) -> list[np.ndarray]:
@@ -101,24 +102,24 @@ class Group:
         return [together[:, part] for part in self._pose]
 
     def running(self) -> np.ndarray:
-        """Which lanes have not stopped."""
+        """Which lanes have not stopped, as flags."""
         return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
 
     def watch(self) -> None:
-        """Let the twins look at the run; steps before any twin, and after all were compared, are not kept."""
+        """Let the twins follow the run; inputs before any twin and after all were compared are dropped."""
         assert self.twins is not None and self.rig is not None
         self.rig.stepper.note_fired()
         self.twins.watch(self.state)
         self.next_watch = self.state.tick + CHUNK_TICKS
-        kept = [*self.twins.ticks, self.twins.before.tick if self.twins.before is not None else self.state.tick]
-        self.steps = [step for step in self.steps if step[0] >= min(kept)]
+        ticks = [*self.twins.ticks, self.twins.before.tick if self.twins.before is not None else self.state.tick]
+        self.steps = [step for step in self.steps if step[0] >= min(ticks)]
         step_s, begun = self.model.step_s, [(fault.begin(self.state), fault.injection) for fault in self.twins.faults]
         compared_s = [tick * step_s + fault.rise_s + COMPARED_S for tick, fault in begun if math.isfinite(tick)]
         self.recording = bool(self.twins.waiting) or self.state.time_s < max(compared_s, default=0.0)
 
-    def replay(self, twin: RunState, until_s: float, wanted: list[str] | None) -> Log:
-        """A twin that is given all inputs of the flight, from its tick on: commands, and reports of the others."""
-        stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=self.orders[0].log_s)
+    def replay(self, twin: RunState, until_s: float, signals: list[str] | None) -> Log:
+        """Log of a twin with the recorded inputs of the flight from its tick on: commands, reports of the others."""
+        stepper = Stepper(twin, until_s=until_s, log=signals, log_s=self.orders[0].log_s)
         due = [tuning for tuning in self.rig.tunings if tuning.tick >= twin.tick] if self.rig is not None else []
         for tick, ticks, inputs in self.steps:
             if tick < twin.tick:
@@ -131,7 +132,7 @@ class Group:
         return stepper.finish()
 
     def held(self, path: str) -> np.ndarray:
-        """A sampled block's output of all lanes, (lanes, size)."""
+        """An output of a sampled block for all lanes, (lanes, size)."""
         return lanes_of(self.state, self.state.held, self.model.flat.held.rows(path))
 
     def put(self, name: str, values: np.ndarray) -> None:
@@ -141,7 +142,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Report:
-    """What a vehicle has reported of itself by ADS-B."""
+    """The last ADS-B report of a vehicle."""
 
     time_s: float
     position: np.ndarray  # m in N, as its receiver has it
@@ -151,24 +152,24 @@ class Report:
 
 @dataclass
 class Across:
-    """A fault of a vehicle whose trigger names several of them."""
+    """A fault of a vehicle whose trigger names several vehicles."""
 
     number: int
     fault: Injection
     trigger: Trigger
     fired_s: float = math.inf
-    came: int = -1  # which one of its group it was, under a control system outside
+    came: int = -1  # its number among fired faults of the group, under an external control system
 
 
 def _begun(entry: Across) -> Injection:
-    """The fault with its times on the clock, once its trigger has fired."""
+    """The fault with absolute times, once its trigger has fired."""
     fault = entry.fault
     return replace(fault, when="", start_s=fault.start_s + entry.fired_s, end_s=fault.end_s + entry.fired_s)
 
 
 @dataclass
 class Hit:
-    """Two vehicles that touched."""
+    """A collision of two vehicles: time, names, speed."""
 
     time_s: float
     first: str
@@ -178,7 +179,7 @@ class Hit:
 
 @dataclass
 class Fleet:
-    """A scenario that flies."""
+    """A scenario in flight: all groups of vehicles on one clock."""
 
     scenario: Scenario
     workers: int = 1
@@ -191,7 +192,7 @@ class Fleet:
     autopilot_events: dict[str, list[AutopilotEvent]] = field(default_factory=dict)
     tick: int = 0
     _seen: Motion | None = None  # after the last slice
-    _looked: int = 0  # tick of the last look at the world
+    _looked: int = 0  # tick of the last update of the world
 
     def __post_init__(self) -> None:
         self.members: Sequence[Member] = self.scenario.members
@@ -213,11 +214,11 @@ class Fleet:
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time in seconds."""
         return self.tick * self._step_s
 
     def number(self, name: str) -> int:
-        """A vehicle's number by its name."""
+        """Number of a vehicle by its name."""
         return next(i for i, member in enumerate(self.members) if member.name == name)
 
     # ------------------------------------------------------------------ making
@@ -238,7 +239,7 @@ class Fleet:
                 self.place[number] = index, lane
 
     def _arrange(self) -> None:
-        """What of each vehicle is needed at every slice, in the order of the scenario."""
+        """Prepare the data of each vehicle that every slice needs, in the order of the scenario."""
         hulls = [self.groups[group].hull for group, _ in self.place]
         self.reach_m = np.array([hull.reach_m for hull in hulls])
         self._balls = [hull.balls_m().T for hull in hulls]
@@ -261,7 +262,7 @@ class Fleet:
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
 
     def _arrange_wakes(self) -> None:
-        """Whose rotors blow on whom: one row for each rotor of known size, and one for each place that feels it."""
+        """Prepare the wakes: one row for each rotor of known size, and one for each point that feels it."""
         rotors = [rotors_of(self.groups[group].fitted.vehicle.diagram) for group, _ in self.place]
         if not any(rotors):
             raise ScenarioError("wake = true, but no vehicle has a rotor of known diameter; leave it out")
@@ -280,7 +281,7 @@ class Fleet:
         ]
 
     def _blow(self, motion: Motion) -> None:
-        """Give each vehicle the mean of the wakes of the others over its own rotors."""
+        """Give each vehicle the mean wake of the others over its own rotors."""
         count = len(self._blower)
         thrust, density, flow = np.zeros(count), np.ones(count), np.zeros((count, 3))
         for group, rows in zip(self.groups, self._blowing, strict=True):
@@ -303,7 +304,7 @@ class Fleet:
                 group.put(at.WASH("told_N"), wind[group.members])
 
     def _give_sight(self) -> None:
-        """Sensors of the world see the hulls of the other vehicles."""
+        """Add the hulls of the other vehicles to the scene of world sensors."""
         if not any(member.order.sight for member in self.members):
             return
         hulls = [self.groups[group].hull for group, _ in self.place]
@@ -324,7 +325,7 @@ class Fleet:
                 )
 
     def sights(self, number: int) -> tuple[Sights, int]:
-        """The sensors of the world of a vehicle's group, and its lane among them."""
+        """The world sensors of a vehicle's group, and its lane among them."""
         group, lane = self.place[number]
         beside = self.groups[group].state.beside
         assert isinstance(beside, Sights)
@@ -364,30 +365,30 @@ class Fleet:
 
     def _logged(self, group: Group) -> list[str]:
         orders = [replace(self.members[number].order, faults=self.members[number].faults) for number in group.members]
-        wanted = [path for order in orders for path in log_paths(order, group.model)]
+        paths = [path for order in orders for path in log_paths(order, group.model)]
         more = [path for path in (*FEW_LOGGED, at.WASH("wind_N"), *self.also) if path in group.model.signals()]
-        return paths_to_log([*wanted, *more], group.model)
+        return paths_to_log([*paths, *more], group.model)
 
     # ------------------------------------------------------------------ seeing
 
     def motion(self) -> Motion:
-        """All vehicles, in the order of the scenario."""
+        """Motion of all vehicles, in the order of the scenario."""
         parts = [group.motion() for group in self.groups]
         columns = [np.concatenate([part[i] for part in parts])[self._order] for i in range(4)]
         attitude = columns[2].reshape(-1, 3, 3).transpose(0, 2, 1)
         return Motion(columns[0], columns[1], attitude, columns[3])
 
     def running(self) -> np.ndarray:
-        """Which vehicles have not stopped."""
+        """Which vehicles have not stopped, as flags."""
         return np.concatenate([group.running() for group in self.groups])[self._order]
 
     def _spread(self, name: str, values: np.ndarray) -> None:
-        """Write an input of one number of every vehicle."""
+        """Write an input of one number for every vehicle."""
         for group in self.groups:
             group.put(name, values[group.members][:, None])
 
     def _deck_shapes(self, motion: Motion) -> Shapes | None:
-        """Decks of vehicles, as moving shapes on which the others may land."""
+        """Decks of vehicles, as moving shapes on which others can land."""
         if not self._decks:
             return None
         table = np.zeros((sh.SLOT_ROWS, len(self._decks)))
@@ -404,7 +405,7 @@ class Fleet:
         return Shapes(table, np.linalg.norm(table[sh.HALF : sh.HALF + 3], axis=0))
 
     def deck(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The middle of a deck's upper side and its velocity, in N: of a vehicle's deck, or of a mover."""
+        """Centre of a deck's upper side and its velocity, in N: of a vehicle's deck, or of a mover."""
         for number, deck in self._decks:
             if self.members[number].name == name:
                 motion = self.motion()
@@ -422,7 +423,7 @@ class Fleet:
         return column[sh.CENTRE : sh.CENTRE + 3] + up, column[sh.VELOCITY : sh.VELOCITY + 3].copy()
 
     def heard(self, number: int) -> dict[str, Report]:
-        """The newest ADS-B report of every other vehicle that one receives."""
+        """The newest ADS-B report of every other vehicle that a vehicle receives."""
         own = self.reports.get(self.members[number].name)
         reach = self.scenario.table.adsb_range_m
         return {
@@ -433,7 +434,7 @@ class Fleet:
         }
 
     def _broadcast(self, motion: Motion, before: int) -> None:
-        """ADS-B reports that were due since a tick: what the vehicle's own receiver says, faults and all."""
+        """Send the ADS-B reports that were due since a tick: values of the vehicle's own receiver, with faults."""
         for number, phase, every in self._adsb:
             if (self.tick - phase) // every == (before - phase) // every and self.tick:
                 continue
@@ -465,7 +466,7 @@ class Fleet:
     # ------------------------------------------------------------------ hitting
 
     def _closest(self, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-        """Gap between the balls around every two vehicles, (n, n), and the speed at which they close in."""
+        """Gap between the bounding balls of every two vehicles, (n, n), and their closing speed."""
         p, v = motion.position.T, motion.velocity.T
         away = [one[:, None] - one[None] for one in p]
         distance = np.sqrt(sum(one * one for one in away)) + 1e-12
@@ -475,7 +476,7 @@ class Fleet:
         return gap, closing
 
     def gap(self, motion: Motion, i: int, j: int) -> tuple[float, np.ndarray, np.ndarray]:
-        """Between two hulls: the gap, where it is, and the direction from the second to the first."""
+        """Gap between two hulls (m), its position, and the direction from the second to the first."""
         a = motion.position[i] + self._balls[i] @ motion.attitude[i].T
         b = motion.position[j] + self._balls[j] @ motion.attitude[j].T
         away = a[:, None] - b[None]
@@ -487,14 +488,14 @@ class Fleet:
         return length - self._radii[i] - self._radii[j], touch, n
 
     def _gaps(self, motion: Motion, others: np.ndarray) -> np.ndarray:
-        """The gap between each vehicle's hull and that of another one, by its number."""
+        """The gap between each vehicle's hull and that of another one, given by number."""
         places = motion.position[:, None] + np.einsum("nbj,nij->nbi", self._padded, motion.attitude)
         away = places[:, :, None] - places[others][:, None]
         nearest = np.sqrt((away * away).sum(axis=3).min(axis=(1, 2)))
         return np.asarray(nearest - self._radii - self._radii[others])
 
     def _meet(self, motion: Motion) -> int:
-        """Give vehicles the distance of others, let those that touch collide, and return the next slice."""
+        """Write distances to other vehicles, let touching vehicles collide, and return the ticks of the next slice."""
         count = len(self.members)
         distances, slice_ticks = np.full(count, sh.FAR_M), SLICE_TICKS
         if count > 1:
@@ -512,8 +513,8 @@ class Fleet:
                 if between <= 0:
                     self._touch(i, j, where, n)
         self._spread(at.CLEARANCE("others_distance"), distances)
-        told = np.where(self._hit_until > self.tick, self._hit_speed, 0.0)
-        self._spread(at.CLEARANCE("others_hit"), told)
+        speeds = np.where(self._hit_until > self.tick, self._hit_speed, 0.0)
+        self._spread(at.CLEARANCE("others_hit"), speeds)
         return slice_ticks
 
     def _touch(self, i: int, j: int, where: np.ndarray, n: np.ndarray) -> None:
@@ -536,7 +537,7 @@ class Fleet:
     # ------------------------------------------------------------------ going on
 
     def advance(self, most_ticks: int) -> int:
-        """Look at each other and go on by one slice; returns its ticks."""
+        """Exchange data between the vehicles and advance by one slice; returns its ticks."""
         motion = self._seen if self._seen is not None else self.motion()
         slice_ticks = min(self._meet(motion) if self.tick else 1, most_ticks, self.until_tick - self.tick)
         slice_ticks = min(slice_ticks, DECK_TICKS) if self._decks else slice_ticks
@@ -566,7 +567,7 @@ class Fleet:
         return slice_ticks
 
     def _trigger(self, motion: Motion) -> None:
-        """Faults whose triggers name several vehicles: they begin when the trigger holds for the first time."""
+        """Start faults whose triggers name several vehicles when the trigger is true for the first time."""
         for entry in self._across:
             if not math.isinf(entry.fired_s) or not entry.trigger.holds(motion, self.gap):
                 continue
@@ -584,18 +585,18 @@ class Fleet:
                 group.watch()
 
     def fired_s(self, number: int) -> list[float]:
-        """When each trigger across vehicles of a vehicle has fired; infinite if it has not."""
+        """Times at which the triggers across vehicles of a vehicle have fired; infinite if not."""
         return [entry.fired_s for entry in self._across if entry.number == number]
 
     def _others_decks(self, group: Group, decks: Shapes | None) -> Shapes | None:
-        """Decks that the vehicles of a group may touch: not their own."""
+        """Decks that the vehicles of a group may touch, without their own."""
         if decks is None:
             return None
         others = [k for k, (number, _) in enumerate(self._decks) if number not in group.members]
         return Shapes(decks.columns[:, others], decks.bounds_m[others]) if others else None
 
     def _exchange(self, group: Group, ticks: int) -> None:
-        """Step a vehicle under a control system outside, and exchange with it whenever that is due."""
+        """Step a vehicle with an external control system, and exchange with it whenever that is due."""
         assert group.seat is not None and group.rig is not None
         system = group.seat.system
         end = self.tick + ticks
@@ -608,7 +609,7 @@ class Fleet:
                     group.steps.append((group.state.tick, part, group.rig.stepper.inputs.copy()))
             going = group.rig.step(part)
             if not going:
-                group.state.tick = end  # it has stopped; the clock goes on
+                group.state.tick = end  # the vehicle has stopped; the clock goes on
                 return
             if group.state.tick == group.next_exchange:
                 group.next_exchange += system.step_ticks
@@ -621,7 +622,7 @@ class Fleet:
                     group.seat.pilot.poll(group.rig)
 
     def finish(self) -> list[Log]:
-        """The log of every group."""
+        """End the runs and return the log of every group."""
         logs = []
         for group in self.groups:
             if group.stepper is not None:
@@ -629,16 +630,16 @@ class Fleet:
             else:
                 assert group.rig is not None and group.seat is not None
                 logs.append(group.rig.finish()[0])
-                said = [
+                events = [
                     *group.seat.system.autopilot_events,
                     *(group.seat.pilot.autopilot_events if group.seat.pilot else []),
                 ]
-                self.autopilot_events[self.members[group.members[0]].name] = sorted(said, key=lambda h: h.time_s)
+                self.autopilot_events[self.members[group.members[0]].name] = sorted(events, key=lambda h: h.time_s)
                 self._witness(group, logs[-1])
         return logs
 
     def _witness(self, group: Group, log: Log) -> None:
-        """What the faults of a vehicle under a control system outside did; after a hit nothing is compared."""
+        """Evidence of the faults of a vehicle with an external control system; not compared after a collision."""
         if group.twins is None:
             return
         assert group.rig is not None and group.seat is not None
@@ -647,18 +648,18 @@ class Fleet:
         stop = group.state.stop_of(0)
         ended_s = stop.time_s if stop is not None else self.time_s
         until_s = max(min(self.time_s, hit_s), self._step_s)
-        seen = group.twins.observe(group.state, log, until_s, in_turn(group.replay))[0]
+        observed = group.twins.observe(group.state, log, until_s, in_turn(group.replay))[0]
         system, links = group.seat.system, group.rig.links
-        found = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
-        group.witnesses = found[: len(group.orders[0].faults)]
+        witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in observed]
+        group.witnesses = witnesses[: len(group.orders[0].faults)]
         own = [entry for entry in self._across if entry.number == group.members[0]]
         for entry in own:  # in the order of the file, not of their triggers
             never = Witness(entry.fault, entry.fault.witness, "", math.nan, 0.0, 0.0, math.nan)
             number = len(group.orders[0].faults) + entry.came
-            group.witnesses.append(found[number] if entry.came >= 0 else never)
+            group.witnesses.append(witnesses[number] if entry.came >= 0 else never)
 
     def close(self) -> None:
-        """End threads and control systems outside."""
+        """End threads and external control systems."""
         for group in self.groups:
             if group.seat is not None:
                 group.seat.close()

@@ -1,4 +1,4 @@
-"""Scenario files: vehicles of any kinds and control systems in one world, and what must hold between them."""
+"""Scenario files: vehicles of any kind and control system in one world, and requirements between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEMA = 1
 MOST_VEHICLES = 1000
 LONGEST_S = 86400.0
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
-REBOUND_MPS = 1e5  # no touch is so fast: the vehicle bounces and flies on
+REBOUND_MPS = 1e5  # beyond any contact speed: the vehicle bounces and flies on
 LIDAR = "lidar"  # of vehicles that go round what they see: nine rings of beams, ten times a second
 AVOIDERS_LIDAR: dict[str, Any] = {
     "kind": "scanning_lidar", "name": LIDAR, "rings": 9, "columns": AZIMUTHS, "low_deg": -40.0, "high_deg": 40.0,
@@ -47,14 +47,14 @@ class _Table(BaseModel):
 
 
 class FollowTable(_Table):
-    """Keep an offset (m north, east, down) to another vehicle, by its ADS-B reports."""
+    """Guidance: keep an offset (m north, east, down) to another vehicle, by its ADS-B reports."""
 
     vehicle: Name
     offset_m: Offset
 
 
 class LandTable(_Table):
-    """Land on the deck of another vehicle, or on a mover of the world, from a height above it."""
+    """Guidance: land on the deck of another vehicle, or on a mover of the world, from a height above it."""
 
     on: Name
     height_m: Annotated[float, Field(gt=0.5, le=500)] = 5.0
@@ -62,7 +62,7 @@ class LandTable(_Table):
 
 
 class AvoidTable(_Table):
-    """Fly to a place and go round what is in the way, seen by rays: the vector field histogram."""
+    """Guidance: fly to a place around obstacles that a lidar measures (vector field histogram)."""
 
     north_m: Metres
     east_m: Metres
@@ -111,7 +111,7 @@ class VehicleTable(_Table):
 
 
 class WindTable(_Table):
-    """Weather of all vehicles."""
+    """Wind and turbulence for all vehicles of a scenario."""
 
     speed_mps: Annotated[float, Field(ge=0, le=60)] = 0.0
     from_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0
@@ -119,7 +119,7 @@ class WindTable(_Table):
 
 
 class ScenarioTable(_Table):
-    """A scenario file."""
+    """The content of a scenario file."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""
@@ -137,7 +137,7 @@ class ScenarioTable(_Table):
 
 @dataclass(frozen=True)
 class Member:
-    """One vehicle of a scenario: its order, and what guides it besides its own mission."""
+    """One vehicle of a scenario: its order, and its guidance in addition to its own mission."""
 
     name: str
     order: Order
@@ -146,7 +146,7 @@ class Member:
 
     @property
     def faults(self) -> tuple[Injection, ...]:
-        """All of them, those with triggers across vehicles last."""
+        """All faults of the vehicle; those with triggers across vehicles are last."""
         return (*self.order.faults, *self.across)
 
 
@@ -161,23 +161,23 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Title of the scenario, or its name if it has none."""
         return self.table.title or self.name
 
     def digest(self) -> str:
-        """Hash of all that influences the result."""
-        said = self.table.model_dump(mode="json", exclude={"title"})
-        for entry in said["vehicle"]:  # names and places of files do not count: what they say is in the orders
+        """Hash of everything that influences the result."""
+        content = self.table.model_dump(mode="json", exclude={"title"})
+        for entry in content["vehicle"]:  # names and paths of files do not count: their content is in the orders
             del entry["vehicle"], entry["mission"]
         if not self.table.wake:
-            del said["wake"]  # digests of before stay
-        said["world"] = ordered_world(self.world).digest
-        data = {"schema": SCHEMA, "scenario": said, "orders": [m.order.digest() for m in self.members]}
+            del content["wake"]  # keeps the digests of earlier versions
+        content["world"] = ordered_world(self.world).digest
+        data = {"schema": SCHEMA, "scenario": content, "orders": [m.order.digest() for m in self.members]}
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def scenario_names() -> list[str]:
-    """Scenarios that come with Ironbird."""
+    """Names of the built-in scenarios."""
     return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
 
 
@@ -195,14 +195,14 @@ def load_scenario(name: str | Path) -> Scenario:
 
 
 def scenario_of(source: Source) -> Scenario:
-    """The scenario of a file that was read; all problems of its grammar in one error."""
+    """The scenario of a parsed file; all problems of its grammar are in one error."""
     if problems := other_kind(source, "vehicle", "until_s") or schema_problems(source, SCHEMA):
         raise ScenarioError(*problems)
     try:
         table = ScenarioTable.model_validate(source.data)
     except ValidationError as error:
-        found = grammar_words(ScenarioTable, source.data, error)
-        raise ScenarioError(*(source.problem(*words) for words in found)) from None
+        details = grammar_words(ScenarioTable, source.data, error)
+        raise ScenarioError(*(source.problem(*words) for words in details)) from None
     folder = source.path.parent
     inside = "\n" in table.world  # the text of a world file
     world = str(folder / table.world) if "." in table.world and not inside else table.world
@@ -219,7 +219,7 @@ def scenario_of(source: Source) -> Scenario:
 
 
 def names_of(entry: VehicleTable) -> list[str]:
-    """Of the vehicles of one table."""
+    """Names of the vehicles of one table."""
     return [entry.name] if entry.count == 1 else [f"{entry.name}_{number + 1}" for number in range(entry.count)]
 
 
@@ -247,7 +247,7 @@ def _members(
         log_s=table.log_s,
         world=world,
     )
-    found = []
+    members = []
     for number, name in enumerate(names_of(entry)):
         row, column = divmod(number, columns)
         north = entry.north_m - row * entry.spacing_m
@@ -259,23 +259,23 @@ def _members(
             settings[at.CLEARANCE("stop_speed")] = REBOUND_MPS
         changed: dict[str, Any] = {"seed": table.seed + first + number, "settings": {**settings, **entry.set}}
         order = replace(base, **changed, **_from_start(base, north, east))
-        found.append(Member(name, order, entry, across))
-    return found
+        members.append(Member(name, order, entry, across))
+    return members
 
 
-def mission_of(named: str | dict[str, Any] | None, folder: Path) -> Mission | str | None:
-    """A vehicle's mission: by name, from a file beside the scenario's, or from its table; None is the vehicle's own."""
-    if isinstance(named, dict):
+def mission_of(source: str | dict[str, Any] | None, folder: Path) -> Mission | str | None:
+    """A vehicle's mission: by name, from a file next to the scenario's, or from its table; None is its own."""
+    if isinstance(source, dict):
         try:
-            return Mission.model_validate({"schema": MISSION_SCHEMA, **named})
+            return Mission.model_validate({"schema": MISSION_SCHEMA, **source})
         except ValidationError as error:
-            found = grammar_words(Mission, named, error)
-            raise MissionError(*(f"mission: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in found)) from None
-    return load_mission(folder / named) if named and named.endswith(".toml") else named
+            problems = grammar_words(Mission, source, error)
+            raise MissionError(*(f"mission: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in problems)) from None
+    return load_mission(folder / source) if source and source.endswith(".toml") else source
 
 
 def _from_start(order: Order, north_m: float, east_m: float) -> dict[str, Any]:
-    """The order's mission counted from the vehicle's own start, so that a grid of them keeps its shape."""
+    """Settings that shift the order's mission to the vehicle's own start, so that a grid keeps its shape."""
     if order.mission is None or not (north_m or east_m):
         return {}
     items = [
@@ -286,7 +286,7 @@ def _from_start(order: Order, north_m: float, east_m: float) -> dict[str, Any]:
 
 
 def _lifted(order: Order, settings: dict[str, Any], height_m: float) -> dict[str, Any]:
-    """Settings of a start above the ground: on a roof, a deck or a launcher."""
+    """Settings for a start above the ground: on a roof, a deck or a launcher."""
     model = fit(order).model
     lifted = dict(settings)
     for path in at.STARTS:

@@ -1,4 +1,4 @@
-"""Two vehicles that hit each other: one impulse with restitution and friction, which makes no energy."""
+"""Collision of two vehicles: one impulse with restitution and friction, which adds no energy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FRICTION = 0.4  # assumed
 
 @dataclass
 class Body:
-    """A vehicle in a run, as far as a blow changes it; one without a free body stands like a wall."""
+    """A vehicle of a run as far as an impulse changes it; a vehicle without a free body acts like a wall."""
 
     state: RunState
     lane: int
@@ -30,7 +30,7 @@ class Body:
 
     @staticmethod
     def of(state: RunState, lane: int) -> Body:
-        """A lane of a run at this moment."""
+        """The body of a lane of a run at this moment."""
         flat = state.model.flat
         block, place = divmod(lane, state.width)
 
@@ -53,11 +53,11 @@ class Body:
         return Body(state, lane, True, mass, inertia, p, rotations.rotate(q, v), q, w)
 
     def velocity_at(self, arm: np.ndarray) -> np.ndarray:
-        """Of a point so far from the centre of mass, in N."""
+        """Velocity in N of a point at `arm` (m, in N) from the centre of mass."""
         return np.asarray(self.velocity + np.cross(rotations.rotate(self.q, self.rates), arm))
 
     def give_way(self, arm: np.ndarray, n: np.ndarray) -> float:
-        """Speed along `n` of that point per unit of impulse along `n`."""
+        """Speed along `n` of the point at `arm` per unit of impulse along `n` (1/kg)."""
         if not self.free:
             return 0.0
         R = rotations.matrix(self.q)
@@ -65,7 +65,7 @@ class Body:
         return float(1 / self.mass + n @ np.cross(R @ turn, arm))
 
     def push(self, impulse: np.ndarray, arm: np.ndarray) -> None:
-        """Change the motion by an impulse, here and in the run."""
+        """Change the motion by an impulse (N s) at `arm`, here and in the run."""
         if not self.free:
             return
         R = rotations.matrix(self.q)
@@ -76,10 +76,11 @@ class Body:
 
 
 def collide(a: Body, b: Body, where: np.ndarray, n: np.ndarray) -> float:
-    """A blow at a place along `n` (from b to a); returns the speed at which they met, 0 if they part already.
+    """Collision at a point along `n` (from b to a); returns the closing speed, 0 if they separate already.
 
-    Newton's restitution across, then Coulomb's friction along, at most as much as stops the sliding: neither part can
-    raise the energy, and momentum and its moment are kept [Stronge2000].
+    Newton's restitution along `n`, then Coulomb's friction across, at most as much as stops the sliding: neither
+    part can
+    raise the energy, and momentum and angular momentum are conserved [Stronge2000].
     """
     arms = where - a.position, where - b.position
     closing = -float((a.velocity_at(arms[0]) - b.velocity_at(arms[1])) @ n)

@@ -1,7 +1,7 @@
-"""Guidance of a vehicle of a scenario: follow another, land on a deck, go round obstacles; or your own.
+"""Guidance of a vehicle of a scenario: follow another, land on a deck, avoid obstacles; or a user's own.
 
-A pilot is asked every `PILOT_TICKS` and sets the offboard inputs of the vehicle's own navigator, which keeps its
-take-off, failsafes and limits. What it knows of others are their ADS-B reports; a deck has a beacon that is exact.
+A pilot is called every `PILOT_TICKS` and sets the offboard inputs of the vehicle's own navigator, which keeps its
+take-off, failsafes and limits. Its data on other vehicles are their ADS-B reports; a deck has an exact beacon.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ BY_PLACE, BY_SPEED = 0.0, 1.0  # kinds of a set-point
 
 
 class Pilot(Protocol):
-    """Asked every `PILOT_TICKS`."""
+    """Source of commands for one vehicle, called every PILOT_TICKS ticks."""
 
     def fly(self, fleet: Fleet, number: int) -> None:
-        """Look at the fleet and set what the vehicle shall do."""
+        """Read the fleet's state and set the commands of vehicle `number`."""
 
 
 class Reins:
@@ -57,7 +57,7 @@ class Reins:
         self._set("command", float(OFFBOARD))
 
     def go_with(self, velocity_N: np.ndarray, yaw_rad: float = 0.0) -> None:
-        """Fly with a velocity."""
+        """Fly with a velocity in N, m/s."""
         self._set("offboard_kind", BY_SPEED)
         self._set("offboard_velocity", velocity_N)
         self._set("offboard_yaw", yaw_rad)
@@ -68,15 +68,15 @@ class Reins:
         self._set("command", float(LANDING))
 
     def motors_off(self) -> None:
-        """Stand still."""
+        """Disarm: stop the motors."""
         self._set("command", float(DISARMED))
 
     def held(self, path: str) -> np.ndarray:
-        """An output of a sampled block of this vehicle."""
+        """An output of a sampled block of this vehicle, by path."""
         return lanes_of(self.state, self.state.held, self.state.model.flat.held.rows(path))[self.lane]
 
     def estimated(self, fleet: Fleet, number: int) -> np.ndarray:
-        """Where the vehicle thinks that it is; one without an estimator knows."""
+        """The vehicle's position estimate in N; the true position if it has no estimator."""
         if at.ESTIMATOR.position in self.state.model.flat.held.start:
             return self.held(at.ESTIMATOR.position)
         return fleet.motion().position[number]
@@ -127,12 +127,12 @@ class Follower:
 
 
 class DeckLander:
-    """Waits above a deck, goes with it, and comes down on it; the motors stop when it stands."""
+    """Waits above a deck, moves with it, and descends on it; the motors stop when it stands."""
 
     GAIN = 0.6  # 1/s
     FASTEST_MPS = 4.0
     SINK_MPS = 0.5
-    ABOVE_M, STEADY_MPS = 0.4, 0.5  # it comes down when it is so exactly above, so steadily, for a while
+    ABOVE_M, STEADY_MPS = 0.4, 0.5  # it descends when it has been above so exactly and steadily for a while
     STEADY_S, STANDS_S = 1.0, 0.5
 
     def __init__(self, table: LandTable) -> None:
@@ -143,7 +143,7 @@ class DeckLander:
         self.landed_s = np.nan
 
     def fly(self, fleet: Fleet, number: int) -> None:
-        """One step of the approach."""
+        """Make one step of the approach to the deck."""
         reins = Reins(fleet, number)
         if self.over:
             reins.motors_off()
@@ -165,8 +165,8 @@ class DeckLander:
             climb = self.SINK_MPS
         else:
             climb = float(np.clip(self.GAIN * (error[2] - self.table.height_m), -2.0, 1.5))
-        wanted = np.clip(self.GAIN * error[:2], -self.FASTEST_MPS, self.FASTEST_MPS)
-        reins.go_with(deck_velocity + np.array([wanted[0], wanted[1], climb]))
+        correction = np.clip(self.GAIN * error[:2], -self.FASTEST_MPS, self.FASTEST_MPS)
+        reins.go_with(deck_velocity + np.array([correction[0], correction[1], climb]))
         stands = self.down and abs(level[2]) < 0.5 * self.SINK_MPS and abs(error[2]) < 0.15
         self.stands_s = self.stands_s + dt if stands else 0.0
         if self.stands_s > self.STANDS_S:
@@ -174,7 +174,7 @@ class DeckLander:
 
 
 class Avoider:
-    """Flies to a place round what its lidar sees: the sensor `lidar` of its order, faults and all."""
+    """Flies to a place around obstacles that its lidar measures: the sensor `lidar` of its order, with faults."""
 
     def __init__(self, table: AvoidTable, fleet: Fleet, number: int) -> None:
         group = fleet.groups[fleet.place[number][0]]
@@ -183,7 +183,7 @@ class Avoider:
         self.seen = -1  # number of the newest turn of the lidar
 
     def fly(self, fleet: Fleet, number: int) -> None:
-        """Look at what has come of the lidar, and fly on."""
+        """Read new samples of the lidar, and set the velocity."""
         reins = Reins(fleet, number)
         place = reins.estimated(fleet, number)
         R = fleet.motion().attitude[number]

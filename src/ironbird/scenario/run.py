@@ -1,4 +1,4 @@
-"""Fly a scenario and judge it: every vehicle by its own requirements, and what must hold between vehicles."""
+"""Fly a scenario and judge it: every vehicle by its own requirements, and requirements between vehicles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OWN = {"min_distance": at.CLEARANCE.min_distance, "collision": at.CLEARANCE.coll
 
 @dataclass
 class VehicleFlight:
-    """What became of one vehicle."""
+    """Result of one vehicle: verdict, log, path, and the least distance to others."""
 
     name: str
     judged: Judged
@@ -96,19 +96,19 @@ class ScenarioFlight:
     interrupted: bool = False  # by Ctrl-C: what was flown until then
 
     def vehicle(self, name: str) -> VehicleFlight:
-        """A vehicle by its name."""
-        found = next((v for v in self.vehicles if v.name == name), None)
-        if found is None:
+        """The result of a vehicle by name; raises UnknownNameError."""
+        result = next((v for v in self.vehicles if v.name == name), None)
+        if result is None:
             raise UnknownNameError("vehicle", name, [v.name for v in self.vehicles], self.scenario.name)
-        return found
+        return result
 
     def distance(self, a: str, b: str) -> np.ndarray:
-        """Between two vehicles' centres of mass over time, m."""
+        """Distance between two vehicles' centres of mass over time, m."""
         away = self.vehicle(a).path_N_m - self.vehicle(b).path_N_m
         return np.asarray(np.sqrt((away * away).sum(axis=1)))
 
     def gap(self, a: str, b: str) -> np.ndarray:
-        """Between two vehicles' hulls over time, m; negative where they overlap."""
+        """Gap between two vehicles' hulls over time, m; negative where they overlap."""
         places = []
         for name in (a, b):
             flown, (centres, _) = self.vehicle(name), self.balls[name]
@@ -119,20 +119,20 @@ class ScenarioFlight:
 
     @property
     def verdict(self) -> str:
-        """pass, fail, void or error: the worst of the vehicles, and of what holds between them."""
-        found = [v.judged.verdict for v in self.vehicles]
-        if ERROR in found:
+        """pass, fail, void or error: the worst of the vehicles, and of the requirements between them."""
+        verdicts = [v.judged.verdict for v in self.vehicles]
+        if ERROR in verdicts:
             return ERROR
-        if FAIL in found or any(not j.holds for j in self.judgements):
+        if FAIL in verdicts or any(not j.holds for j in self.judgements):
             return FAIL
-        return VOID if VOID in found else PASS
+        return VOID if VOID in verdicts else PASS
 
     @property
     def sentence(self) -> str:
-        """Why."""
-        said = [f"{j.name}: {j.sentence}" for j in self.judgements if not j.holds]
-        said += [f"{v.name}: {v.judged.sentence}" for v in self.vehicles if v.judged.verdict != PASS]
-        return "; ".join(said) or f"{len(self.vehicles)} vehicles flew to the end of it"
+        """The reason of the verdict, as text."""
+        reasons = [f"{j.name}: {j.sentence}" for j in self.judgements if not j.holds]
+        reasons += [f"{v.name}: {v.judged.sentence}" for v in self.vehicles if v.judged.verdict != PASS]
+        return "; ".join(reasons) or f"{len(self.vehicles)} vehicles flew to the end of it"
 
     @property
     def sha256(self) -> str:
@@ -145,7 +145,7 @@ class ScenarioFlight:
         return whole.hexdigest()
 
     def record(self) -> dict[str, Any]:
-        """Plain data for files."""
+        """The results as plain data for JSON."""
         return {
             "scenario": self.scenario.name,
             "digest": self.scenario.digest(),
@@ -242,12 +242,12 @@ def _healthy(scenario: Scenario) -> Scenario:
 
 
 def _witnessed(scenario: Scenario) -> list[str]:
-    """Signals that show the faults."""
+    """Signals that show the effects of the faults."""
     return sorted({injection.witness for member in scenario.members for injection in member.faults})
 
 
 def pilot_of(fleet: Fleet, number: int) -> Pilot | None:
-    """The pilot that a scenario's file gives a vehicle."""
+    """The pilot that a scenario's file gives a vehicle; None if it has none."""
     table = fleet.members[number].table
     if table.follow is not None:
         return Follower(table.follow)
@@ -261,20 +261,20 @@ def pilot_of(fleet: Fleet, number: int) -> Pilot | None:
 def _fly(
     scenario: Scenario,
     workers: int,
-    given: Mapping[str, Pilot],
+    own_pilots: Mapping[str, Pilot],
     progress: Callable[[float], None] | None,
     also: Sequence[str] = (),
     keep: bool = False,
 ) -> tuple[Fleet, list[Log], dict[str, Pilot], list[list[float]]]:
-    """Fly to the end; logs by group, pilots by name, and when each trigger fired, by vehicle."""
+    """Fly to the end; returns the fleet, logs by group, pilots by name, and times of the triggers by vehicle."""
     fleet = Fleet(scenario, workers, also=also, keep=keep)
     try:
         pilots: dict[int, Pilot] = {}
         for number, member in enumerate(scenario.members):
-            pilot = given.get(member.name) or pilot_of(fleet, number)
+            pilot = own_pilots.get(member.name) or pilot_of(fleet, number)
             if pilot is not None:
                 pilots[number] = pilot
-        unknown = set(given) - {member.name for member in scenario.members}
+        unknown = set(own_pilots) - {member.name for member in scenario.members}
         if unknown:
             raise UnknownNameError("vehicle", sorted(unknown)[0], [m.name for m in scenario.members], scenario.name)
         interrupted = False
@@ -314,11 +314,11 @@ def _advance(fleet: Fleet, pilots: Mapping[int, Pilot], progress: Callable[[floa
 def _witnesses(
     fleet: Fleet, logs: list[Log], twins: list[Log], triggered: list[list[float]]
 ) -> dict[str, list[Witness]]:
-    found: dict[str, list[Witness]] = {}
+    by_vehicle: dict[str, list[Witness]] = {}
     for number, member in enumerate(fleet.members):
         group, lane = fleet.place[number]
         log, twin = logs[group], twins[group]
-        found[member.name] = fleet.groups[group].witnesses or [
+        by_vehicle[member.name] = fleet.groups[group].witnesses or [
             observe(
                 injection, log, lane, twin, lane, fired_s,
                 injection.start_s + fired_s + injection.rise_s + max(WITNESS_S, 2 * member.order.log_s),
@@ -327,14 +327,14 @@ def _witnesses(
         ]  # fmt: skip
         if member.order.sight:
             sights, lane = fleet.sights(number)
-            found[member.name] = [sights.witness(witness, lane) for witness in found[member.name]]
-    return found
+            by_vehicle[member.name] = [sights.witness(witness, lane) for witness in by_vehicle[member.name]]
+    return by_vehicle
 
 
 def _judged(
     fleet: Fleet, logs: list[Log], witnesses: Mapping[str, list[Witness]], triggered: list[list[float]]
 ) -> list[VehicleFlight]:
-    found: dict[int, VehicleFlight] = {}
+    by_number: dict[int, VehicleFlight] = {}
     for group, log in zip(fleet.groups, logs, strict=True):
         flown = [
             Flown(
@@ -354,7 +354,7 @@ def _judged(
         for lane, number in enumerate(group.members):
             attitudes = _held(log, at.BODY.attitude, lane).reshape(-1, 3, 3).transpose(0, 2, 1)
             nearest = log.lane(at.CLEARANCE.min_distance, lane)
-            found[number] = VehicleFlight(
+            by_number[number] = VehicleFlight(
                 fleet.members[number].name,
                 judged[lane],
                 log,
@@ -365,8 +365,8 @@ def _judged(
             )
             if fleet.members[number].order.sight:
                 sights, own = fleet.sights(number)
-                found[number].sensors, found[number].samples = sights.lanes[own].sensors, sights.kept[own]
-    return [found[number] for number in range(len(fleet.members))]
+                by_number[number].sensors, by_number[number].samples = sights.lanes[own].sensors, sights.kept[own]
+    return [by_number[number] for number in range(len(fleet.members))]
 
 
 def _held(log: Log, path: str, lane: int) -> np.ndarray:
@@ -380,7 +380,7 @@ def _held(log: Log, path: str, lane: int) -> np.ndarray:
 
 
 def check_between(text: str, names: Sequence[str]) -> None:
-    """Raise if a requirement between vehicles with these names cannot be read."""
+    """Raise if a requirement between vehicles with these names is invalid."""
     units = {f"{what}.{a}.{b}": "m" for what, a, b in pairs(text, names)}
     own = {"min_distance": "m", "collision": "1", "mode": "1", **{name: known.unit for name, known in DERIVED.items()}}
     units |= {f"{vehicle}.{name}": unit for vehicle in names for name, unit in own.items()}
@@ -411,8 +411,8 @@ def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
 
 
 def _own_signals(vehicle: VehicleFlight, text: str) -> dict[str, tuple[np.ndarray, str]]:
-    """What of one vehicle a requirement names."""
-    found: dict[str, tuple[np.ndarray, str]] = {}
+    """Signals of one vehicle that a requirement names, with their units."""
+    signals: dict[str, tuple[np.ndarray, str]] = {}
     for name in {*DERIVED, *OWN}:
         if not re.search(rf"\b{vehicle.name}\.{name}\b", text):
             continue
@@ -421,5 +421,5 @@ def _own_signals(vehicle: VehicleFlight, text: str) -> dict[str, tuple[np.ndarra
         else:
             values, unit = derived(vehicle.log, name, vehicle.lane), DERIVED[name].unit
         missing = len(vehicle.log.time_s) - len(values)
-        found[name] = (np.concatenate([values, np.repeat(values[-1:], missing)]), unit)
-    return found
+        signals[name] = (np.concatenate([values, np.repeat(values[-1:], missing)]), unit)
+    return signals

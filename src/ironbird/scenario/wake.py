@@ -1,4 +1,4 @@
-"""Wakes of rotors as turbulent round jets: what air a vehicle meets behind and below the rotors of others.
+"""Wakes of rotors as turbulent round jets: the air velocity behind and below the rotors of other vehicles.
 
 Momentum theory gives the jet of a rotor with thrust T, disc area A and air density rho: induced speed
 v_i = sqrt(T / (2 rho A)), and 2 v_i in the contracted wake. From there it is a round jet [Pope2000] Ch. 5: speed on the
@@ -30,7 +30,7 @@ LEAST_N = 1e-3  # thrust below which a rotor has no wake
 
 @dataclass(frozen=True)
 class Discs:
-    """Rotors at work, one row each."""
+    """Rotors that make a wake, one row each."""
 
     hub: np.ndarray  # (m, 3) m in N
     down: np.ndarray  # (m, 3) unit vectors in N: where the wake goes
@@ -47,33 +47,33 @@ def induced_speed(thrust: np.ndarray, diameter: np.ndarray, density: np.ndarray)
 
 
 def axis_speed(induced: np.ndarray, diameter: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """On the axis at a distance from the disc; 0 above it."""
+    """Speed of the jet on its axis at a distance x (m) from the disc; 0 above it."""
     jet = DECAY * 2 * induced * diameter / math.sqrt(2.0)  # B U_J d: 2 v_i through half of the disc's area
     far = jet / np.maximum(x, 1e-9)
     return np.asarray(np.where(x > 0, np.minimum(2 * induced, far), 0.0))
 
 
 def core_length(diameter: np.ndarray) -> np.ndarray:
-    """How far below the disc the axis still has 2 v_i."""
+    """Distance below the disc (m) up to which the speed on the axis is 2 v_i."""
     return np.asarray(DECAY * diameter / math.sqrt(2.0))
 
 
 def jet_speed(induced: np.ndarray, diameter: np.ndarray, x: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """At a distance along and across the axis."""
+    """Speed of the jet at distances along (x) and across (r) the axis."""
     width = np.maximum(x, core_length(diameter))  # nearer the profile keeps the width of the same flux
     profile = 1 + SHAPE * (r / width) ** 2
     return np.asarray(axis_speed(induced, diameter, x) / (profile * profile))
 
 
 def travel_time(induced: np.ndarray, diameter: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """How long the air on the axis takes to come so far."""
+    """Time (s) that the air on the axis needs for a distance x."""
     fast, core = 2 * np.maximum(induced, 1e-9), core_length(diameter)
     further = np.maximum(x, core)
     return np.asarray((np.minimum(np.maximum(x, 0), core) + (further * further - core * core) / (2 * core)) / fast)
 
 
 def wake_at(points: np.ndarray, discs: Discs, others: np.ndarray) -> np.ndarray:
-    """Velocity of the air in N at points (p, 3) by all rotors; `others` (p, m) selects which of them count."""
+    """Velocity of the air in N at points (p, 3) by all rotors; `others` (p, m) selects the rotors that count."""
     induced = induced_speed(discs.thrust, discs.diameter, discs.density)
     away = points[:, None] - discs.hub[None]
     x = (away * discs.down).sum(axis=2)

@@ -90,7 +90,7 @@ def load_world(name: str | Path) -> World:
     Parameters
     ----------
     name : str or Path
-        Name (`ironbird world list` lists them), or a file: .toml, .sdf or .world (Gazebo), .yaml (obstacles of Aerialist).
+        Name (`ironbird world list`), or a file: .toml, .sdf or .world (Gazebo), .yaml (obstacles of Aerialist).
 
     Returns
     -------

@@ -132,7 +132,7 @@ def test_commands_are_refused_in_words_and_change_nothing(rig: Rig) -> None:
     ):
         with pytest.raises(RunError, match=why):
             rig.do(flight.name, what, **args)
-    with pytest.raises(IronbirdError, match="unknown deed 'explode'"):
+    with pytest.raises(IronbirdError, match="unknown action 'explode'"):
         rig.do(flight.name, "explode")
     assert flight.deeds == []
     rig.do(flight.name, "arm")

@@ -127,7 +127,7 @@ def test_lanes_and_repetition_give_the_same_bytes() -> None:
 
 
 def test_flights_side_by_side_need_one_world() -> None:
-    with pytest.raises(OrderError, match="one world"):
+    with pytest.raises(OrderError, match="the same world, these have"):
         fly_lanes([order(WALL), order(EMPTY)], fit(order(WALL)).model)
 
 

@@ -1,4 +1,4 @@
-"""Campaigns: list, progress, verdict matrix, maps over varied parameters, comparison; any flight opened as replay."""
+"""Page of campaigns: list, progress, verdict matrix, maps over varied parameters, comparison; replay of any flight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SHOWN = 50  # rows of a comparison
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of campaigns."""
     campaigns = desk.rig.campaigns
     with desk.frame("Campaigns", flights=False), ui.element("div").classes("ib-one"):
         with panel("Campaigns of the store"):
@@ -36,40 +36,40 @@ def build(desk: Desk) -> None:
             compared = ui.element("div").classes("ib-scroll ib-compared")
 
     async def show() -> None:
-        found = await _asked(campaigns.listed) or []
-        names = [campaign["name"] for campaign in found]
+        stored = await _called(campaigns.listed) or []
+        names = [campaign["name"] for campaign in stored]
         before.set_options(names)
         after.set_options(names)
         listed.clear()
         with listed:
-            if not found:
+            if not stored:
                 ui.label("none yet: 'ironbird campaign run safety' makes one").classes("ib-hint")
-            for campaign in found:
+            for campaign in stored:
                 _campaign(campaign, choose)
 
     async def choose(name: str) -> None:
-        rows = await _asked(campaigns.matrix, name) or []
+        rows = await _called(campaigns.matrix, name) or []
         matrix.clear()
         with matrix:
             ui.link(f"page of {name} with plots", f"/campaign/{urllib.parse.quote(name)}", new_tab=True)
             for row in rows:
                 _case(name, row)
-        maps.show(name, await _asked(campaigns.points, name) or {})
+        maps.show(name, await _called(campaigns.points, name) or {})
 
     async def compare() -> None:
         if not before.value or not after.value:
             return
-        found = await _asked(campaigns.compared, before.value, after.value)
+        difference = await _called(campaigns.compared, before.value, after.value)
         compared.clear()
-        if found is not None:
+        if difference is not None:
             with compared:
-                _compared(found, before.value, after.value)
+                _compared(difference, before.value, after.value)
 
     ui.timer(0.1, show, once=True)
 
 
 class _Maps:
-    """Verdicts over two of the parameters that a case varies."""
+    """Map of verdicts over two of the parameters that a case varies."""
 
     def __init__(self) -> None:
         self.campaign, self.points = "", {}
@@ -87,7 +87,7 @@ class _Maps:
     points: dict[str, list[dict[str, Any]]]
 
     def show(self, campaign: str, points: dict[str, list[dict[str, Any]]]) -> None:
-        """Of another campaign."""
+        """Show the points of a campaign, by case."""
         self.campaign, self.points = campaign, points
         self.case.set_options(list(points), value=next(iter(points), None))
         self._chosen()
@@ -130,17 +130,18 @@ def _case(name: str, row: dict[str, Any]) -> None:
         ui.link("replay the worst", _replay(name, row["worst"]))
 
 
-def _compared(found: dict[str, Any], before: str, after: str) -> None:
+def _compared(difference: dict[str, Any], before: str, after: str) -> None:
     counts = {
-        "same log": found["same"], "other verdict": len(found["verdicts"]), "other margin": len(found["margins"]),
-        f"only in {before}": len(found["only_before"]), f"only in {after}": len(found["only_after"]),
-        "redefined": len(found["redefined"]),
+        "same log": difference["same"], "other verdict": len(difference["verdicts"]),
+        "other margin": len(difference["margins"]),
+        f"only in {before}": len(difference["only_before"]), f"only in {after}": len(difference["only_after"]),
+        "redefined": len(difference["redefined"]),
     }  # fmt: skip
     ui.label(", ".join(f"{count} {words}" for words, count in counts.items())).style("font-weight:600")
-    rows = [(flight, old, new) for flight, old, new in [*found["verdicts"], *found["margins"]]][:MOST_SHOWN]
+    rows = [(flight, old, new) for flight, old, new in [*difference["verdicts"], *difference["margins"]]][:MOST_SHOWN]
     if rows:
         table(["flight", before, after], [[flight, _shown(old), _shown(new)] for flight, old, new in rows])
-    for flight, what in list(found["redefined"].items())[:MOST_SHOWN]:
+    for flight, what in list(difference["redefined"].items())[:MOST_SHOWN]:
         ui.label(f"{flight}: {', '.join(what) or 'redefined'}").classes("ib-hint")
 
 
@@ -152,7 +153,7 @@ def _replay(campaign: str, flight: str) -> str:
     return f"/replay?{urllib.parse.urlencode({'campaign': campaign, 'flight': flight})}"
 
 
-async def _asked(what: Any, *args: Any) -> Any:
+async def _called(what: Any, *args: Any) -> Any:
     try:
         return await asyncio.to_thread(what, *args)
     except IronbirdError as error:

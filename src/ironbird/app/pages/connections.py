@@ -1,4 +1,4 @@
-"""Connections: the packet monitor of each flight's links and of routes, and whom the page itself refused."""
+"""Page of connections: the packet monitor of each flight's links and of routes, and refused requests to the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = "no packets yet: fly PX4, ArduPilot or a board, or tick 'reachable by 
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of connections."""
     with desk.frame("Connections"), ui.element("div").classes("ib-one"):
         with panel("Packets"):
             with ui.row().classes("items-center"):
@@ -34,15 +34,15 @@ def build(desk: Desk) -> None:
         if still.value:
             return
         where = [f"{flight.name}: {line}" for flight in list(desk.rig.flights.values()) for line in flight.listens]
-        found = {name: monitor.rows(words.value or "") for name, monitor in desk.rig.monitors().items()}
-        listens.set_text("; ".join(where) or ("" if any(found.values()) else NOTHING))
+        rows_by_name = {name: monitor.rows(words.value or "") for name, monitor in desk.rig.monitors().items()}
+        listens.set_text("; ".join(where) or ("" if any(rows_by_name.values()) else NOTHING))
         for box in (saves, packets, refused):
             box.clear()
         with saves:
-            for name in (name for name, rows in found.items() if rows):
+            for name in (name for name, rows in rows_by_name.items() if rows):
                 _links(name, words.value or "")
         with packets:
-            cells = [_cells(name, row, raw.value) for name, rows in found.items() for row in rows]
+            cells = [_cells(name, row, raw.value) for name, rows in rows_by_name.items() for row in rows]
             table(COLUMNS, cells[:MOST_SHOWN])
             if skipped := sum(monitor.skipped for monitor in desk.rig.monitors().values()):
                 ui.label(f"{skipped} pieces passed while the page was closed: they are not counted").classes("ib-hint")

@@ -1,4 +1,4 @@
-"""What every page has: the rig, who looks, and the frame around its content."""
+"""What every page shares: the rig, the role of the browser, and the frame around its content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ironbird.app.security import PILOT, ROLE, Door
 
 @dataclass
 class Desk:
-    """The rig with all that pages show of it."""
+    """The rig and the data that pages show."""
 
     rig: Rig
     door: Door
@@ -27,12 +27,12 @@ class Desk:
     pages: list[tuple[str, str]] = field(default_factory=list)  # title and path
 
     def role(self) -> str:
-        """pilot or guest, of the browser whose page is being made or whose click is served."""
+        """The role (pilot or guest) of the browser whose page is being built or whose click is served."""
         request = ui.context.client.request
         return str(request.scope.get(ROLE, "")) if request is not None else ""
 
     async def act(self, name: str, **args: Any) -> dict[str, Any]:
-        """Do something by its name, and notify the browser if it was refused."""
+        """Carry out an action by name, and notify the browser if it was refused."""
         answer = await asyncio.to_thread(act, self.rig, self.role(), name, args)
         if not answer["ok"]:
             ui.notify(answer["error"], type="negative", multi_line=True, timeout=8000)
@@ -40,7 +40,7 @@ class Desk:
 
     @contextmanager
     def frame(self, here: str, *, flights: bool = True) -> Iterator[None]:
-        """Head, flights, and what the page puts between."""
+        """Context manager: header and list of flights around the content of a page."""
         ui.add_head_html('<link rel="stylesheet" href="/static/app.css"><link rel="icon" href="data:,">')
         ui.add_head_html('<script type="module" src="/static/app.js"></script>')
         with ui.row().classes("ib-head w-full items-center"):
@@ -57,7 +57,7 @@ class Desk:
 
 
 def js_button(words: str, action: str, *, icon: str = "", tip: str = "", colour: str = "primary", **args: Any) -> None:
-    """A button that sends an action for the flight that is selected, without a detour."""
+    """A button that sends an action for the selected flight directly from the browser."""
     text = ", ".join(f"{key}: {_js(value)}" for key, value in args.items())
     button = ui.button(words, icon=icon or None, color=colour)
     button.props("dense no-caps unelevated size=sm").on(
@@ -73,7 +73,7 @@ def _js(value: Any) -> str:
 
 @contextmanager
 def panel(title: str, classes: str = "") -> Iterator[None]:
-    """A box with a title."""
+    """Context manager: a box with a title."""
     with ui.element("div").classes(f"ib-panel {classes}"):
         ui.label(title).classes("ib-title")
         yield
@@ -81,13 +81,13 @@ def panel(title: str, classes: str = "") -> Iterator[None]:
 
 @contextmanager
 def buttons() -> Iterator[None]:
-    """A row of small buttons."""
+    """Context manager: a row of small buttons."""
     with ui.element("div").classes("ib-buttons"):
         yield
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Plain text in rows."""
+    """A table of plain text with column titles."""
     with ui.element("table").classes("ib-table"):
         with ui.element("tr"):
             for name in columns:
@@ -104,5 +104,5 @@ def _cell(kind: str, words: str) -> None:
 
 
 def selected(event: GenericEventArguments) -> str:
-    """The flight that the browser says is selected."""
+    """The flight that is selected in the browser."""
     return str(event.args)[:80] if isinstance(event.args, str) else ""

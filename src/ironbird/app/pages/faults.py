@@ -1,4 +1,4 @@
-"""Faults: the catalogue with search; inject now with severity, shape and duration; what each does is seen at once."""
+"""Page of faults: the catalogue with search; inject now with severity, shape and duration; effects shown at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHAPES = ["step", "ramp", "intermittent"]
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of faults."""
     with desk.frame("Faults"), ui.element("div").classes("ib-two"):
         with panel("Catalogue"):
             sought = ui.input("search", placeholder="motor, GPS, wind…").props("dense clearable id=ib-search")
@@ -52,7 +52,7 @@ def _entry(fault: Fault, order: _Order) -> None:
 
 
 class _Order:
-    """The form in which a fault is ordered."""
+    """The form by which a fault is ordered."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk, self.fault, self.flight = desk, FAULTS["rotor.speed_loss@1"], ""
@@ -73,7 +73,7 @@ class _Order:
             button.on("click", self.inject, js_handler="() => emit(ironbird.selected)")
 
     def choose(self, fault: Fault) -> None:
-        """Another fault."""
+        """Show the form for another fault."""
         self.fault = fault
         self.name.set_text(fault.id)
         self.meaning.set_text(fault.severity)
@@ -92,7 +92,7 @@ class _Order:
         return f"{self.fault.id}:{','.join(words)}"
 
     async def inject(self, event: GenericEventArguments) -> None:
-        """Into the flight that is selected."""
+        """Inject the fault into the selected flight."""
         await self.desk.act("inject", flight=selected(event), fault=self.text())
 
     def flight_faults(self) -> list[Fault]:
@@ -116,4 +116,4 @@ def _fits(model: Any, fault: Fault) -> bool:
     try:
         return bool(targets_in(model, Injection(fault))) or True
     except IronbirdError as error:
-        return fault.counts_instances and " has " in str(error)  # it has such parts under other names
+        return fault.counts_instances and " has " in str(error)  # the vehicle has such parts under other names

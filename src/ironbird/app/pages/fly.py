@@ -1,4 +1,4 @@
-"""Fly: choose, start, pause, step, hurry, branch; command; 3D view, instruments, map with the mission's editor."""
+"""Page for flying: start, pause, step, speed, branch; commands; 3D view, instruments, map with mission editor."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ironbird.world.files import world_names
 DRAWN = "drawn on the map"
 OWN = "the vehicle's own"
 FLAT = "flat ground"
-HIDDEN = ("commanded",)  # is what reference and truth are here
+HIDDEN = ("commanded",)  # reference and truth are both flown by it here
 SPEEDS = {0.1: "0.1", 0.5: "0.5", 1.0: "1", 2.0: "2", 5.0: "5", 20.0: "20", "max": "max"}  # times real time
 MODES = ["hold", "mission", "return", "land", "position", "altitude", "stabilized", "manual", "acro"]
 WIND_MPS = 5.0  # with which the first flight begins
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page for flying."""
     with desk.frame("Fly"), ui.element("div").classes("ib-grid"):
         with ui.element("div").classes("ib-column"):
             _start(desk)
@@ -67,12 +67,12 @@ def _start(desk: Desk) -> None:
         start = ui.button("Start", icon="play_arrow").props("no-caps unelevated id=ib-start").classes("w-full")
 
         async def begin(event: GenericEventArguments) -> None:
-            asked = {key: field.value for key, field in chosen.items()}
+            options = {key: field.value for key, field in chosen.items()}
             drawn = event.args if isinstance(event.args, list) else []
-            asked["mission"] = {OWN: None, DRAWN: drawn}.get(asked["mission"], asked["mission"])
-            asked["seed"], asked["udp"] = int(asked["seed"] or 0), int(asked["udp"] or 0)
-            asked["world"] = "" if asked["world"] == FLAT else asked["world"]
-            answer = await desk.act("start", **asked)
+            options["mission"] = {OWN: None, DRAWN: drawn}.get(options["mission"], options["mission"])
+            options["seed"], options["udp"] = int(options["seed"] or 0), int(options["udp"] or 0)
+            options["world"] = "" if options["world"] == FLAT else options["world"]
+            answer = await desk.act("start", **options)
             if answer["ok"]:
                 ui.run_javascript(f"ironbird.select({answer['result']['flight']!r})")
 

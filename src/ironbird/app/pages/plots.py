@@ -1,4 +1,4 @@
-"""Plots of any signals, live, and sliders for every parameter that can be tuned in flight, in groups."""
+"""Page with live plots of any signals, and sliders for every parameter that can be tuned in flight, in groups."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MOST_SHOWN = 60  # sliders of one search
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of plots and tuning."""
     with desk.frame("Plots and tuning"), ui.element("div").classes("ib-two"):
         with ui.element("div").classes("ib-column"):
             with panel("Signals"):
@@ -97,7 +97,7 @@ def build(desk: Desk) -> None:
                     _slider(desk, live, path, params[path])
 
     def look() -> None:
-        """Parameters of an autopilot come one by one: they are shown again when there are more, and no more come."""
+        """Show the parameters of an autopilot again when more have been read and no more arrive."""
         live = desk.rig.flights.get(now["flight"])
         if live is not None and live.pilot is not None and len(live.params()) != now["known"]:
             tune()
@@ -120,7 +120,7 @@ def signal_names(log: Log) -> list[str]:
 
 
 def wanted_plots(log: Log, chosen: list[str]) -> list[dict[str, Any]]:
-    """The usual plots, as far as the log has them, and one of what was chosen."""
+    """The default plots for which the log has signals, and one of the chosen signals."""
     signals = log.plan.signals
     plots: list[dict[str, Any]] = []
     plots += [{"title": ", ".join(chosen)[:60], "series": [_entry(name) for name in chosen]}] if chosen else []
@@ -146,20 +146,20 @@ def _unit(signals: Mapping[str, Signal], path: str) -> str:
 def groups(params: Mapping[str, float], words: str = "") -> dict[str, list[str]]:
     """Parameters in groups: the loops of the controllers first (position, velocity, attitude, rate), then by block.
 
-    Without words only the controllers' are shown; a search looks at all. Names of autopilots (MPC_XY_P, ATC_RAT_RLL_P)
-    are in groups by what comes before their last word.
+    Without words only the controllers' parameters are shown; a search covers all. Names of autopilots (MPC_XY_P,
+    ATC_RAT_RLL_P) are grouped by the part before their last word.
     """
     parts = words.lower().split()
     shown = [p for p in params if all(part in p.lower() for part in parts)] if parts else _control(params)
-    found: dict[str, list[str]] = {}
+    by_group: dict[str, list[str]] = {}
     for path in shown[:MOST_SHOWN]:
         block, _, name = path.rpartition(".")
         if not block:
-            found.setdefault(path.rpartition("_")[0] or path, []).append(path)
+            by_group.setdefault(path.rpartition("_")[0] or path, []).append(path)
             continue
         loop = WORDS.match(name.partition("[")[0])
-        found.setdefault(f"{block}: {loop['loop']}" if loop else block, []).append(path)
-    return found
+        by_group.setdefault(f"{block}: {loop['loop']}" if loop else block, []).append(path)
+    return by_group
 
 
 def _control(params: Mapping[str, float]) -> list[str]:
@@ -168,7 +168,7 @@ def _control(params: Mapping[str, float]) -> list[str]:
 
 
 def limits(value: float, low: float | None, high: float | None) -> tuple[float, float]:
-    """Where a slider begins and ends: up to three times the value, within what the parameter may be."""
+    """Ends of a slider: up to three times the value, within the limits of the parameter."""
     size = 3 * abs(value) or 1.0
     least = 0.0 if value >= 0 else -size
     return (least if low is None else max(low, least)), (size if high is None else min(high, size))

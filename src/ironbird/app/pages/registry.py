@@ -1,4 +1,4 @@
-"""All pages, one line each."""
+"""List of all pages of the app, one line each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nicegui import ui
 from ironbird.app.pages import campaigns, connections, faults, fly, plots, replay, vehicles
 from ironbird.app.pages.desk import Desk
 
-PAGES: tuple[tuple[str, str, Callable[[Desk], None]], ...] = (  # title, path, what makes it
+PAGES: tuple[tuple[str, str, Callable[[Desk], None]], ...] = (  # title, path, function that builds it
     ("Fly", "/", fly.build),
     ("Plots and tuning", "/plots", plots.build),
     ("Faults", "/faults", faults.build),
@@ -21,7 +21,7 @@ PAGES: tuple[tuple[str, str, Callable[[Desk], None]], ...] = (  # title, path, w
 
 
 def add_pages(desk: Desk) -> None:
-    """Make all pages known to the server."""
+    """Register all pages with the server."""
     desk.pages = [(title, path) for title, path, _ in PAGES]
     for title, path, build in PAGES:
         ui.page(path, title=f"Ironbird: {title}")(_page(build, desk))

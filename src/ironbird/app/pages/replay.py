@@ -1,4 +1,4 @@
-"""Replay: any log of a flight (Parquet, ULog, .BIN) in the 3D view with a time slider."""
+"""Page of the replay: any log of a flight (Parquet, ULog, .BIN) in the 3D view with a time slider."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOK_S = 0.5
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of the replay."""
     request = ui.context.client.request
     query = dict(request.query_params) if request is not None else {}
     with desk.frame("Replay", flights=False), ui.element("div").classes("ib-two"):
@@ -55,7 +55,7 @@ def build(desk: Desk) -> None:
             await stored(query["campaign"], query["flight"])
 
     async def stored(campaign: str, flight: str) -> None:
-        """A flight of a campaign: its trace, or flown again on request."""
+        """Show a flight of a campaign: from its trace, or flown again on request."""
         try:
             kept, drawn_as = await asyncio.to_thread(desk.rig.campaigns.kept, campaign, flight)
         except IronbirdError as error:

@@ -1,4 +1,4 @@
-"""Vehicles: what the catalogue has, what of each is assumed, and its block diagram."""
+"""Page of vehicles: the catalogue, assumed values of each vehicle, and its block diagram."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIRST = "quad_f450"  # is shown until another is chosen
 
 
 def build(desk: Desk) -> None:
-    """The page."""
+    """Build the page of vehicles."""
     with desk.frame("Vehicles", flights=False), ui.element("div").classes("ib-two ib-vehicles"):
         with panel("Block diagram"):
             picture = ui.element("div").classes("w-full ib-picture")

@@ -1,7 +1,7 @@
-"""Which servo output of ArduPilot drives which actuator, and which of its frames a vehicle is.
+"""Servo outputs of ArduPilot and the actuators they drive, and the ArduPilot frame that fits a vehicle.
 
-Rotors are matched to ArduPilot's frames by place and direction of spin, thrusters of an underwater vehicle by what they
-do to the body; so a vehicle keeps its own numbering and ArduPilot its own.
+Rotors are matched to ArduPilot's frames by position and direction of spin, thrusters of an underwater vehicle by their
+effect on the body; so the vehicle and ArduPilot keep their own numbering.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ THRUSTERS = np.array(
 
 @dataclass(frozen=True)
 class Channel:
-    """One servo output and the actuator that listens to it."""
+    """One servo output and the actuator that it drives."""
 
     number: int  # of the output, from 1
     place: str  # of the actuator
@@ -102,7 +102,7 @@ class Channel:
     reverse: bool = False
 
     def command(self, pwm: float) -> float:
-        """The command of the actuator; an output that is not in use (0) commands nothing."""
+        """Command of the actuator for a pulse length in µs; an unused output (0) gives the neutral command."""
         offset, scale, low, high = SCALES[self.kind]
         if pwm == 0:
             return 0.0
@@ -112,7 +112,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Wiring:
-    """How a vehicle is wired to ArduPilot."""
+    """How a vehicle is wired to ArduPilot: firmware, frame and servo outputs."""
 
     firmware: Firmware
     channels: tuple[Channel, ...]
@@ -121,12 +121,12 @@ class Wiring:
 
 
 def motor_function(motor: int) -> int:
-    """SERVOn_FUNCTION of a motor, from 1."""
+    """SERVOn_FUNCTION of a motor (numbers from 1)."""
     return 32 + motor if motor <= 8 else 73 + motor
 
 
 def find_frame(rotors: Sequence[RotorTable]) -> tuple[int, int, list[int]]:
-    """Frame class and type, and the motor number of each rotor; the nearest frame whose spins fit."""
+    """Frame class and type, and the motor number of each rotor, of the nearest frame with the same spins."""
     own = [(math.degrees(math.atan2(r.position_B_m[1], r.position_B_m[0])), r.spin) for r in rotors]
     best: tuple[float, int, int, list[int]] | None = None
     for frame_class, frame_type, motors in FRAMES:
@@ -152,14 +152,14 @@ def _between(a: float, b: float) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """How ArduPilot is fitted to a kind of vehicle: outputs and frame, and parameters on top of the common ones."""
+    """How ArduPilot is fitted to a kind of vehicle: wiring, and parameters in addition to the common ones."""
 
     wire: Callable[[Any], Wiring]
     params: Callable[[Any, Wiring], Params]
 
 
 def fit_of(spec: VehicleSpec) -> Fit:
-    """How ArduPilot is fitted to a vehicle; `LinkError` if it has nothing for its kind."""
+    """How ArduPilot is fitted to a vehicle; `LinkError` if it does not support its kind."""
     home = vehicle_kind(spec).ardupilot
     if not home:
         raise LinkError(f"vehicle '{spec.id}': ArduPilot is not wired to vehicles of template '{spec.template}'")
@@ -168,19 +168,19 @@ def fit_of(spec: VehicleSpec) -> Fit:
 
 
 def wire(spec: VehicleSpec) -> Wiring:
-    """Outputs and frame of a vehicle of the catalogue; `LinkError` with the reason if ArduPilot has nothing for it."""
+    """Outputs and frame of a vehicle of the catalogue; `LinkError` with the reason if ArduPilot does not support it."""
     return fit_of(spec).wire(spec)
 
 
 def wire_rover(spec: RoverSpec) -> Wiring:
-    """One throttle for the wheels of each side."""
+    """Wiring of a skid-steered rover: one throttle for the wheels of each side."""
     left = Channel(1, "wheel/left", THROTTLE_LEFT, "both_ways")
     right = Channel(3, "wheel/right", THROTTLE_RIGHT, "both_ways")
     return Wiring("ardurover", (left, right), frame_class=1)
 
 
 def wire_car(spec: CarSpec) -> Wiring:
-    """Steering, and a throttle whose lower half brakes."""
+    """Wiring of a car: steering, and a throttle whose lower half brakes."""
     channels = (
         Channel(1, "steering", GROUND_STEERING, "both_ways"),
         Channel(3, "drive", THROTTLE, "forward"),
@@ -190,7 +190,7 @@ def wire_car(spec: CarSpec) -> Wiring:
 
 
 def _motors(numbers: Sequence[int], first: int = 1) -> list[Channel]:
-    """Rotors on the outputs `first` and on, by motor number."""
+    """Channels of rotors on consecutive outputs from `first`, ordered by motor number."""
     return [
         Channel(first - 1 + motor, f"rotor/{rotor}", motor_function(motor))
         for rotor, motor in enumerate(numbers, start=1)
@@ -198,7 +198,7 @@ def _motors(numbers: Sequence[int], first: int = 1) -> list[Channel]:
 
 
 def wire_multicopter(spec: MulticopterSpec) -> Wiring:
-    """Motors of the nearest frame; a tricopter has a tail servo."""
+    """Wiring of a multicopter: motors of the nearest frame; a tricopter has a tail servo."""
     if spec.tail is None:
         frame_class, frame_type, numbers = find_frame(spec.rotor)
         return Wiring("arducopter", tuple(_motors(numbers)), frame_class, frame_type)
@@ -213,7 +213,7 @@ def wire_multicopter(spec: MulticopterSpec) -> Wiring:
 
 
 def wire_helicopter(spec: HelicopterSpec) -> Wiring:
-    """Servos of the swash plate by their azimuth (H3), the tail servo, and the speed of the rotor for the governor."""
+    """Wiring of a helicopter: swash-plate servos by azimuth (H3), tail servo, rotor speed for the governor."""
     swash = [Channel(n, f"surface/swash_{n}", motor_function(n), "both_ways") for n in (1, 2, 3)]
     tail = Channel(HELI_TAIL, "surface/tail", motor_function(HELI_TAIL), "both_ways")  # both: nose to the right
     rotor = Channel(HELI_ROTOR_OUTPUT, "rotor/1", HELI_ROTOR)
@@ -221,7 +221,7 @@ def wire_helicopter(spec: HelicopterSpec) -> Wiring:
 
 
 def _surface(number: int, name: str, shares: Sequence[float]) -> Channel:
-    """A control surface by its shares of roll to the right, pitch up and yaw to the right."""
+    """Channel of a control surface, from its shares of roll right, pitch up and yaw right."""
     roll, pitch, yaw = shares
     place = f"surface/{name}"
     if roll and pitch:
@@ -236,7 +236,7 @@ def _surface(number: int, name: str, shares: Sequence[float]) -> Channel:
 
 
 def wire_plane(spec: FixedWingSpec) -> Wiring:
-    """Surfaces, throttle and launcher."""
+    """Wiring of a fixed-wing aircraft: surfaces, throttle and launcher."""
     if spec.runway is not None:
         raise LinkError(
             f"vehicle '{spec.id}' takes off on wheels: ArduPilot is wired to wings that are launched; fly it with the "
@@ -251,7 +251,7 @@ def wire_plane(spec: FixedWingSpec) -> Wiring:
 
 
 def wire_vtol(spec: VtolSpec) -> Wiring:
-    """Surfaces, pusher, and motors of the nearest frame."""
+    """Wiring of a VTOL: surfaces, pusher, and motors of the nearest frame."""
     frame_class, frame_type, numbers = find_frame(hover_spec(spec).rotor)
     shares = allocation(spec)  # deflection per moment: same sign as moment per deflection
     moved = [surface.name for surface in spec.surface if surface.axes]
@@ -262,7 +262,7 @@ def wire_vtol(spec: VtolSpec) -> Wiring:
 
 
 def wire_boat(spec: SurfaceVesselSpec) -> Wiring:
-    """One throttle on each side."""
+    """Wiring of a boat with one thruster on each side: left and right throttle."""
     sides = [thruster.position_B_m[1] for thruster in spec.thruster]
     along = all(thruster.axis_B[0] > 0.9 for thruster in spec.thruster)
     if len(sides) != 2 or not along or sides[0] * sides[1] >= 0:
@@ -276,23 +276,23 @@ def wire_boat(spec: SurfaceVesselSpec) -> Wiring:
 
 
 def wire_submarine(spec: UnderwaterSpec) -> Wiring:
-    """Thrusters of the frame with eight of them."""
+    """Wiring of an underwater vehicle: thrusters of ArduPilot's frame with eight of them."""
     if spec.fin:
         raise LinkError(f"vehicle '{spec.id}': ArduPilot has no frame that steers with fins under water")
     if len(spec.thruster) != len(THRUSTERS):
         raise LinkError(f"vehicle '{spec.id}': of ArduPilot's frames only that of eight thrusters is wired")
     effect = effectiveness(spec.thruster).T * [1, 1, -1, 1, 1, 1]  # forward, right, up
     effect = effect / np.abs(effect).max(axis=0)
-    channels, taken = [], set()
+    channels, assigned = [], set()
     for number, row in enumerate(effect, start=1):
-        fits = [abs(_alike(row, motor)) if i not in taken else -1.0 for i, motor in enumerate(THRUSTERS)]
+        fits = [abs(_alike(row, motor)) if i not in assigned else -1.0 for i, motor in enumerate(THRUSTERS)]
         motor = int(np.argmax(fits))
-        taken.add(motor)
+        assigned.add(motor)
         reverse = _alike(row, THRUSTERS[motor]) < 0
         channels.append(Channel(motor + 1, f"rotor/{number}", motor_function(motor + 1), "both_ways", reverse))
     return Wiring("ardusub", tuple(channels), VECTORED_6DOF)
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> float:
-    """Cosine between two effects."""
+    """Cosine of the angle between the effects of two thrusters (force and moment)."""
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

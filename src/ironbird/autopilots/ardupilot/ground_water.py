@@ -21,14 +21,14 @@ def _common(wiring: Wiring) -> Params:
 
 
 def rover_params(spec: RoverSpec, wiring: Wiring) -> Params:
-    """Parameters of a rover that steers by its wheels' speeds."""
+    """ArduPilot parameters of a rover that steers by the difference of its wheel speeds."""
     top = spec.wheels.max_speed_radps * spec.wheels.radius_m
     turn = 2 * top / spec.wheels.separation_m
     return _common(wiring) | _drive(spec.control.cruise_speed_mps, top, turn)
 
 
 def car_params(spec: CarSpec, wiring: Wiring) -> Params:
-    """Parameters of a car."""
+    """ArduPilot parameters of a car: cruise speed, turn radius, slew rate."""
     wheelbase = spec.body.front_m + spec.body.rear_m
     radius = wheelbase / math.tan(spec.steering.max_angle_rad)
     top = min(spec.wheels.drive_power_W / spec.wheels.drive_force_N, 40.0)
@@ -41,18 +41,18 @@ def car_params(spec: CarSpec, wiring: Wiring) -> Params:
 
 
 def boat_params(spec: SurfaceVesselSpec, wiring: Wiring) -> Params:
-    """Parameters of a boat."""
+    """ArduPilot parameters of a boat with two throttles."""
     return _common(wiring) | _drive(spec.control.cruise_speed_mps, 2 * spec.control.cruise_speed_mps, 1.0)
 
 
 def submarine_params(spec: UnderwaterSpec, wiring: Wiring) -> Params:
-    """Parameters of a submarine."""
+    """ArduPilot parameters of an underwater vehicle: frame and failsafe of the pilot's input."""
     frame = Param(wiring.frame_class, "frame with the same thrusters")
     return {"FRAME_CONFIG": frame, "FS_PILOT_INPUT": Param(0, "no joystick on the rig")}
 
 
 def _drive(cruise_mps: float, top_mps: float, turn_radps: float) -> Params:
-    """Speed and turn rate over command, as if both were straight lines."""
+    """Parameters of speed and turn rate per command, both taken as linear."""
     return {
         "CRUISE_SPEED": Param(cruise_mps, "control.cruise_speed_mps"),
         "CRUISE_THROTTLE": Param(round(min(max(100 * cruise_mps / top_mps, 5), 100)), f"of {top_mps:.3g} m/s"),

@@ -10,15 +10,16 @@ from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.protocols.parm_file import Param, Params
 from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_pitch_rad, tail_command
 
-SWASH_SHARE = 0.45  # of the servos' way: cyclic 1 [ArduPilotCode] AP_MotorsHeli_Swash
+SWASH_SHARE = 0.45  # share of the servos' travel for a cyclic of 1 [ArduPilotCode] AP_MotorsHeli_Swash
 ROTOR_RAMP_S = 10.0
 
 
 def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
-    """Swash plate, tail and rotor, [ArduPilotCode] AP_MotorsHeli_Single and _Swash.
+    """ArduPilot parameters of swash plate, tail and rotor, [ArduPilotCode] AP_MotorsHeli_Single and _Swash.
 
-    Full collective moves all servos from end to end, a cyclic of 1 moves the one straight under the slope by 0.45 of
-    that. The rotor's speed is the engine's own business: its governor gets 100 %.
+    Full collective moves all servos from end to end; a cyclic of 1 moves the servo in the direction of the tilt by
+    0.45 of
+    that. The engine governs the rotor speed itself: its governor gets 100 %.
     """
     swash, control = spec.swash, spec.control
     per_us = swash.collective_ratio * swash.travel_rad / 500

@@ -1,4 +1,4 @@
-"""ArduPilot's parameters for a vehicle of the catalogue, each with where it comes from."""
+"""ArduPilot's parameters for a vehicle of the catalogue, each with its source."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 
 def params_for(spec: VehicleSpec) -> str:
-    """The .parm file of a vehicle."""
+    """Text of the .parm file of a vehicle."""
     return write_parm(vehicle_params(spec), f"{spec.title}: made from its vehicle file")
 
 
 def vehicle_params(spec: VehicleSpec) -> Params:
-    """Parameters of a vehicle by name; what is not here stays at ArduPilot's default."""
+    """Parameters of a vehicle by name; all others keep ArduPilot's default."""
     wiring = wire(spec)
     params = merge(merge(_common(), _outputs(wiring)), _place(spec))
     return merge(params, fit_of(spec).params(spec, wiring))
 
 
 def board_params(spec: MulticopterSpec) -> Params:
-    """Of a multicopter under ArduPilot on a flight controller with chips, in place of those for its simulator.
+    """Parameters of a multicopter with ArduPilot on a flight controller with chips, not on its simulator.
 
-    The identities of its sensors are stored by the ground station as the board found them.
+    The ids of its sensors are stored by the ground station as the board detected them.
     """
     wiring = wire(spec)
     params = merge(_outputs(wiring), _place(spec), copter_params(spec, wiring))
@@ -32,7 +32,8 @@ def board_params(spec: MulticopterSpec) -> Params:
         **{f"INS_ACCOFFS_{axis}": Param(1e-4, "not zero: it counts as calibrated") for axis in "XYZ"},
         **{f"COMPASS_OFS_{axis}": Param(0.1, "the same") for axis in "XYZ"},
     }
-    absent = {*RANGEFINDER, "RTL_ALT"}  # none on the board; named by its unit since 4.8, with the same default
+    # No rangefinder on the board; RTL_ALT got another name in 4.8, with the same default
+    absent = {*RANGEFINDER, "RTL_ALT"}
     return {name: param for name, param in merge(params, calibrated).items() if name not in absent}
 
 
@@ -69,7 +70,7 @@ def _common() -> Params:
 
 
 def _place(spec: VehicleSpec) -> Params:
-    """Of the inertial unit, where it is off the centre of mass."""
+    """Parameters of the position of the inertial unit, if it is not at the centre of mass."""
     place = spec.imu_place_B_m()
     why = "sensors.imu_position_B_m"
     return (

@@ -17,7 +17,7 @@ VIRTUAL_GROUND_PORT, VIRTUAL_RC_PORT = 14650, 5501  # in virtual time, where por
 
 
 def find_program(name: str, where: str | Path | None = None) -> Path:
-    """The program of a vehicle class: from the argument, the variable IRONBIRD_ARDUPILOT, or the PATH."""
+    """Path of the program of a vehicle class: from the argument, the variable IRONBIRD_ARDUPILOT, or the PATH."""
     looked = []
     for source, place in places(where, VARIABLE, name):
         path = place / name if place.is_dir() else place
@@ -33,14 +33,15 @@ def find_program(name: str, where: str | Path | None = None) -> Path:
 
 
 class ArduPilotProcess(AutopilotProcess):
-    """One ArduPilot, with its log (.BIN).
+    """One ArduPilot process, with its log (.BIN).
 
-    `ground_port` is where its first MAVLink link sends to: a ground station binds it (`ironbird.ground`). With
-    `ground_port` 0 a free port is taken. `extra` are more arguments, such as `--start-time`.
+    `ground_port` is the UDP port that its first MAVLink link sends to: a ground station binds it
+    (`ironbird.ground`). 0 takes
+    a free port. `extra` are more arguments, such as `--start-time`.
     """
 
     prefix = "ironbird-ardupilot-"
-    slack_s = 0.004  # its clock moves with the replies; its threads look at it every 10 us
+    slack_s = 0.004  # its clock advances with the replies; its threads read it every 10 us
 
     def __init__(
         self,
@@ -60,13 +61,13 @@ class ArduPilotProcess(AutopilotProcess):
 
     @property
     def name(self) -> str:
-        """Of its program."""
+        """File name of the ArduPilot executable, for messages."""
         return self.program.name if self.program else "ArduPilot"
 
     def start(
         self, firmware: str, params: str, *, home: Home, physics_port: int, rate_hz: int, second_port: int | None = None
     ) -> None:
-        """Start it with the physics at `physics_port`; `second_port` gets a MAVLink link of its own."""
+        """Start ArduPilot with the physics at `physics_port`; `second_port` gets a separate MAVLink link."""
         self.program = find_program(firmware, self.where)
         folder = self._make_folder()
         files = ["vehicle.parm"]

@@ -1,7 +1,7 @@
-"""ArduPilot's parameters of multicopters, and of the rotors of others that hover.
+"""ArduPilot's parameters of multicopters, and of the rotors of other vehicles that hover.
 
-Motors: ArduPilot takes the thrust of a motor over its command x as (1 - e) x + e x^2 from SPIN_MIN to SPIN_MAX
-[ArduPilotCode]. With a speed w_0 + k x the thrust over that at x = 0 is 2 w_0 k x + k^2 x^2: e = k / (2 w_0 + k) fits
+Motors: ArduPilot models the thrust of a motor over its command x as (1 - e) x + e x^2 from SPIN_MIN to SPIN_MAX
+[ArduPilotCode]. With a speed w_0 + k x the thrust above that at x = 0 is 2 w_0 k x + k^2 x^2: e = k / (2 w_0 + k) fits
 exactly where the curve of the speed is straight.
 """
 
@@ -45,7 +45,7 @@ def copter_params(spec: MulticopterSpec, wiring: Wiring) -> Params:
 
 
 def thrust_expo(idle_radps: float, slope_radps: float) -> float:
-    """ArduPilot's THST_EXPO for a motor whose speed is straight in its command, between SPIN_MIN and SPIN_MAX."""
+    """ArduPilot's THST_EXPO for a motor whose speed is linear in its command between SPIN_MIN and SPIN_MAX."""
     first = max(idle_radps + slope_radps * SPIN_MIN, 0.0)
     gain = idle_radps + slope_radps * SPIN_MAX - first
     return gain / (2 * first + gain)

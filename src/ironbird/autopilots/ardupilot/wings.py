@@ -53,7 +53,7 @@ def plane_params(spec: FixedWingSpec, wiring: Wiring) -> Params:
 
 
 def _file_gains(spec: FixedWingSpec) -> Params:
-    """Rate loops from the gains of the file: what ArduPilot does about an angle and a rate is then the same."""
+    """Parameters of the rate loops from the gains of the vehicle file, for the same response to angle and rate."""
     control, params = spec.control, dict[str, Param]()
     unit = FULL_SURFACE_RAD / spec.servo.travel_rad
     for axis, name, gain, damping_s, integral in (
@@ -70,7 +70,7 @@ def _file_gains(spec: FixedWingSpec) -> Params:
 
 
 def _elevons(wiring: Wiring, spec: FixedWingSpec) -> Params:
-    """Share of an elevon's way that full elevator, and full aileron, take."""
+    """Parameters for the share of an elevon's travel that full elevator, and full aileron, take."""
     for channel in wiring.channels:
         if channel.function in (ELEVON_LEFT, ELEVON_RIGHT):
             share = abs(spec.surfaces[channel.place.removeprefix("surface/")][1])
@@ -79,7 +79,7 @@ def _elevons(wiring: Wiring, spec: FixedWingSpec) -> Params:
 
 
 def _surface_gains(spec: FixedWingSpec) -> Params:
-    """Rate loops of roll and pitch, of a full deflection at cruise speed where the file has the coefficients."""
+    """Rate loops of roll and pitch from the effect of full deflection at cruise speed, if coefficients are known."""
     if spec.wing is None:
         return _file_gains(spec)
     wing, travel = spec.wing, spec.servo.travel_rad

@@ -1,6 +1,6 @@
-"""What PX4 must know of a vehicle: an airframe, written as a start-up file of PX4 with a value for every parameter.
+"""PX4's configuration for a vehicle: an airframe, written as a start-up file of PX4 with a value for every parameter.
 
-`param set-default` in a start-up file avoids a trap of overriding parameters by environment variables: a value that
+`param set-default` in a start-up file avoids a pitfall of overriding parameters by environment variables: a value that
 equals PX4's compiled default is not stored there, and the default of the chosen airframe wins [PX4Sim].
 """
 
@@ -21,9 +21,9 @@ Params = dict[str, float]
 
 @dataclass(frozen=True)
 class Governor:
-    """A motor controller in speed mode: PX4's rovers command a speed, and steer by what they commanded.
+    """Motor controller in speed mode: PX4's rovers command a speed, and steer by the commanded speed.
 
-    It drives with `gain_1ps` times what the speed ahead is short of, and brakes where that is against the motion.
+    Drive is `gain_1ps` times the speed error; where that opposes the motion, it brakes.
     """
 
     drive: str  # places
@@ -36,7 +36,7 @@ class Governor:
 
 @dataclass(frozen=True)
 class Joints:
-    """Servos in position mode on joints that take torques: proportional to what the angle is short of, and damped."""
+    """Servos in position mode on joints that take torques: proportional to the angle error, and damped."""
 
     places: tuple[str, ...]  # of the joints, in the order of the body's angles
     travel_rad: float  # angle of full command
@@ -46,7 +46,7 @@ class Joints:
 
 @dataclass(frozen=True)
 class Airframe:
-    """What PX4 must know of a vehicle, and where its outputs go."""
+    """PX4's configuration for a vehicle: parameters, and the actuators of its outputs."""
 
     defaults: str  # start-up file of the kind of vehicle: `rc.mc_defaults`
     channels: tuple[str, ...]  # actuator places of output 1, 2, ...; empty where there is none
@@ -63,13 +63,13 @@ class Airframe:
     late: Params = field(default_factory=dict)
 
     def with_params(self, params: Mapping[str, float]) -> Airframe:
-        """The same with parameters of one's own on top."""
+        """The same airframe with further parameters, which override its own."""
         late = {name: value for name, value in params.items() if name in LATE}
         early = {name: value for name, value in params.items() if name not in LATE}
         return replace(self, params=self.params | early, late=self.late | late)
 
     def script(self, title: str) -> str:
-        """The airframe as a start-up file of PX4."""
+        """The airframe as text of a start-up file of PX4."""
         lines = ["#!/bin/sh", f"# @name {title}", "", f". ${{R}}etc/init.d/{self.defaults}", ""]
         lines += [f"param set-default {name} {number(value)}" for name, value in sorted(self.params.items())]
         lines += [f"param set {name} {number(value)}" for name, value in sorted(self.late.items())]
@@ -77,10 +77,10 @@ class Airframe:
 
 
 def number(value: float) -> str:
-    """A parameter's value as PX4 reads it: whole numbers without a point."""
+    """A parameter's value as PX4 reads it: integers without a decimal point."""
     return str(value) if isinstance(value, int) else f"{value:.9g}" + ("" if value % 1 else ".0")
 
 
 def outputs(channels: Mapping[str, int]) -> Params:
-    """PWM_MAIN_FUNCn for places with their functions, in order."""
+    """PWM_MAIN_FUNCn for actuator places with their functions, in order."""
     return {f"PWM_MAIN_FUNC{n}": function for n, function in enumerate(channels.values(), start=1)}

@@ -1,6 +1,6 @@
 """PX4 airframes of the catalogue: parameters and output channels from a vehicle's own numbers.
 
-The vehicle's own battery reaches PX4 another way (`battery.py`); PX4 simulates one where a vehicle has none.
+The vehicle's own battery is sent to PX4 by another link (`battery.py`); PX4 simulates one where a vehicle has none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ironbird.vehicles.load import Vehicle
 
 
 def airframe_of(vehicle: Vehicle, *, rate_hz: int | None = None) -> Airframe:
-    """PX4's view of a vehicle; `LinkError` where PX4 has none. `rate_hz` is of steps, if not the airframe's own."""
+    """PX4's airframe of a vehicle; `LinkError` where PX4 has none. `rate_hz` overrides its rate of steps."""
     spec = vehicle.spec
     if not vehicle.kind.px4:
         raise LinkError(f"PX4 has no airframe for vehicle '{spec.id}' (template {spec.template})")

@@ -1,8 +1,10 @@
 """The vehicle's battery for PX4: a smart battery on its payload port, as PX4's simulator link has no message for it.
 
-BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with what the power module measures [PX4].
-The share that is left follows the rule of Ironbird's gauge (`blocks/estimators/battery_gauge.py`): the smaller of
-what charge and voltage say. It goes by UDP beside the lockstep, so it may be one step early or late.
+BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with the values of the power module
+[PX4]. The
+remaining share follows the rule of Ironbird's gauge (`blocks/estimators/battery_gauge.py`): the smaller of the
+estimates
+from charge and from voltage. It is sent by UDP outside the lockstep, so it may be one step early or late.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ UNKNOWN_C = 32767
 
 
 def has_battery(vehicle: Vehicle) -> bool:
-    """Whether the vehicle has a battery that is measured."""
+    """Whether the vehicle has a battery with a power module that measures it."""
     return MONITOR in vehicle.diagram.blocks
 
 
 class SmartBattery:
-    """What the power module measures, sent to PX4."""
+    """Sends the measurements of the power module to PX4."""
 
     def __init__(self, rig: Rig, instance: int, run: VirtualRun | None = None) -> None:
         nominal = rig.vehicle.diagram
@@ -55,7 +57,7 @@ class SmartBattery:
             self._socket.setblocking(False)
 
     def poll(self, time_s: float) -> None:
-        """Send what is due."""
+        """Send BATTERY_STATUS if it is due at this simulation time (s)."""
         if time_s < self._due_s:
             return
         self._due_s = time_s + EVERY_S
@@ -83,10 +85,10 @@ class SmartBattery:
             self._socket.sendto(self._packer.take(), self._peer)
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the UDP port of the battery."""
         self._socket.close()
 
 
 def left(cell_V: float, used: float) -> float:
-    """Share of the charge that is left, by a cell's voltage at rest and by the share that was counted."""
+    """Remaining share of the charge (0 to 1), from a cell's voltage at rest and the share used by counting."""
     return min(max(min(left_by_voltage(cell_V), 1.0 - used), 0.0), 1.0)

@@ -48,11 +48,12 @@ def _rover_params(
 def _thrust_params(
     *, cruise_mps: float, force_N: float, resistance_N: float, mass_kg: float, braking_mps2: float, lag_s: float
 ) -> Params:
-    """Where full throttle is a force: PX4's rovers take it for a speed, and slew it with acceleration over that speed.
+    """Parameters for a vehicle whose full throttle is a force, while PX4's rovers take throttle as a speed.
 
-    The speed is such that cruise gets the throttle that it needs. The limits of acceleration let the throttle change
-    in a second; then PX4 brakes in proportion to the distance, half the jerk over the deceleration, and the feedback
-    does what limits of acceleration would.
+    The speed at full throttle is chosen such that cruise gets the throttle it needs. The limits of acceleration let the
+    throttle change in a second; then PX4 brakes in proportion to the distance (half the jerk over the
+    deceleration), and
+    the feedback does what limits of acceleration would.
     """
     full = cruise_mps * force_N / resistance_N
     gain = mass_kg / (force_N * lag_s)
@@ -84,7 +85,7 @@ def car_airframe(spec: CarSpec) -> Airframe:
         "CA_AIRFRAME": 5, "CA_R_REV": 1, "MAV_TYPE": numbers.MAV_TYPE_GROUND_ROVER, "RA_WHEEL_BASE": base,
         "RA_MAX_STR_ANG": steering.max_angle_rad, "RA_STR_RATE_LIM": math.degrees(steering.max_rate_radps),
         "RA_ACC_RAD_GAIN": 1.0, "RA_ACC_RAD_MAX": max(table.turn_radius_m, tightest),
-        # So slow where the course is 90 degrees off that the turn is the tightest: it cannot circle round a place
+        # At 90 degrees course error it is so slow that the turn is the tightest: it cannot circle around a waypoint
         "RO_SPEED_RED": 2 * (1 - min(rate * tightest / full, 1.0)),
         # The throttle may fall twice as fast as the braking needs that these give at cruise speed
         "RO_DECEL_LIM": 2 * table.cruise_acceleration_mps2,
@@ -136,7 +137,7 @@ def _differential(channels: Mapping[str, int], params: Params) -> Airframe:
 
 
 def boat_airframe(spec: SurfaceVesselSpec) -> Airframe:
-    """PX4's own boat airframe does not start in v1.17: two thrusters side by side are a differential rover."""
+    """Airframe of a boat as a differential rover, because PX4's own boat airframe does not start in v1.17."""
     sides = [thruster.position_B_m[1] for thruster in spec.thruster]
     ahead = all(thruster.axis_B == [1.0, 0.0, 0.0] for thruster in spec.thruster)
     damping = spec.damping

@@ -9,18 +9,20 @@ from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_pitch_rad, tail_command
 
 TAIL_SERVO = 11  # CA_AIRFRAME of a helicopter whose tail is a servo
-CURVE_POINTS = 5  # of CA_HELI_PITCH_Cn and CA_HELI_THR_Cn, over the thrust that is asked for
+CURVE_POINTS = 5  # of CA_HELI_PITCH_Cn and CA_HELI_THR_Cn, over the demanded thrust
 LEAST_SPEED_MPS, LEAST_ACCELERATION_MPS2 = 3.0, 2.0  # that PX4 takes
 LEAST_RATE_GAIN = 0.01  # that PX4's list of parameters allows
 
 
 def helicopter_airframe(spec: HelicopterSpec) -> Airframe:
-    """Swash plate, collective curve, tail and gains, [PX4] ActuatorEffectivenessHelicopter.
+    """Airframe of a helicopter: swash plate, collective curve, tail, gains, [PX4] ActuatorEffectivenessHelicopter.
 
     A servo goes to c + p cos(a) l - r sin(a) l with the collective c, demands p of pitch and r of roll, its angle a
-    from the nose to the right, and its arm l: here l is such that a demand of 1 is the greatest cyclic pitch. The tail
-    goes to the demand of yaw, plus a part by the collective above flat blades, plus a part while the rotor turns. The
-    rotor's speed is the engine's own business: its governor gets 100 %.
+    from
+    the nose to the right, and its arm l: here l is such that a demand of 1 is the greatest cyclic pitch. The tail
+    follows
+    the demand of yaw, plus a term by the collective above flat blades, plus a term while the rotor turns. The engine
+    governs the rotor speed itself: its governor gets 100 %.
     """
     swash, control, assumed = spec.swash, spec.control, hover(spec)
     low, high, flat, hovering = (
@@ -56,7 +58,7 @@ def helicopter_airframe(spec: HelicopterSpec) -> Airframe:
         "MC_YAWRATE_MAX": math.degrees(control.max_rate_radps[2]),
     }  # fmt: skip
     for axis, rate in zip(("ROLL", "PITCH"), control.max_rate_radps, strict=False):
-        # The fly-bar makes the cyclic a rate: more stiffness is less damping, as the disc swings on its hub
+        # With a fly-bar, cyclic commands a rate: more stiffness means less damping, as the disc swings on its hub
         params |= {
             f"MC_{axis}RATE_FF": feed_forward, f"MC_{axis}RATE_P": LEAST_RATE_GAIN, f"MC_{axis}RATE_D": 0.0,
             f"MC_{axis}RATE_I": control.tilt_integral * feed_forward, f"MC_{axis}_P": control.tilt_gain,

@@ -1,8 +1,8 @@
-"""Sensors as messages of PX4's simulator link, controls to actuators: what its two carriers, socket and cable, share.
+"""Sensors as messages of PX4's simulator link, and controls to actuators; shared by socket and cable.
 
-Sensors go out as they are behind their fault taps, each group only when it has a new sample, so a lost sensor is silent
-and a stuck one repeats itself [PX4Sim]. What comes in every step (inertial units, magnetometers, barometer, airspeed)
-and the exchange over a socket are native; receivers, rangefinders, flows and the truth are packed when they are due.
+Sensors are sent with their faults applied, each group only when it has a new sample, so a lost sensor is silent and a
+stuck one repeats itself [PX4Sim]. Messages of every step (inertial units, magnetometers, barometer, airspeed) and the
+exchange over a socket are native code; receivers, rangefinders, flows and the truth are packed when they are due.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ironbird.rig.rig import Receiver, Rig, Sensor
 from ironbird.rotations import from_matrix, multiply, rotate_one
 
 TEXTS = (CLOCK, codec.MESSAGES, codec.TEXT, Path(__file__).parent / "c" / "ib_px4.c")
-# Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
+# PX4 converts samples of id 0 to 16 bits: values outside wrap around
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW, MOST_OUTPUTS = 3, 2, 3, 8, 16
 MOST_BAROMETERS = 2
@@ -52,7 +52,7 @@ class _Imu(ctypes.Structure):
 
 
 class _Inertial(ctypes.Structure):
-    """`ib_inertial` of c/ib_px4.c."""
+    """The C structure `ib_inertial` of c/ib_px4.c."""
 
     _fields_ = [
         ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor * MOST_BAROMETERS),
@@ -65,7 +65,7 @@ class _Inertial(ctypes.Structure):
 
 
 class _Wire(ctypes.Structure):
-    """`ib_wire` of c/ib_px4.c."""
+    """The C structure `ib_wire` of c/ib_px4.c."""
 
     _fields_ = [
         ("send", ctypes.c_void_p), ("recv", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("clock", ctypes.c_void_p),
@@ -79,7 +79,7 @@ class _Wire(ctypes.Structure):
 
 
 class _Fix(ctypes.Structure):
-    """`ib_fix` of c/ib_px4.c."""
+    """The C structure `ib_fix` of c/ib_px4.c."""
 
     _fields_ = [
         ("place", _Sensor), ("speed", ctypes.c_void_p), ("eph", ctypes.c_void_p), ("epv", ctypes.c_void_p),
@@ -93,7 +93,7 @@ _Rows = ctypes.c_int64 * MOST_OUTPUTS
 
 
 class _Outputs(ctypes.Structure):
-    """`ib_outputs` of c/ib_px4.c."""
+    """The C structure `ib_outputs` of c/ib_px4.c."""
 
     _fields_ = [
         ("inputs", ctypes.c_void_p), ("count", ctypes.c_int64), ("channel", _Rows), ("row", _Rows),
@@ -133,14 +133,14 @@ def _library() -> ctypes.CDLL:
 
 
 def native_functions() -> dict[str, int]:
-    """Addresses of what native code beside this uses of it, by name."""
+    """Addresses of the C functions that other native code calls, by name."""
     names = ("ib_stage_inertial", "ib_stage_fix", "ib_place", "ib_seal", "ib_scan")
-    found = {name: ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value for name in names}
-    return {name: address for name, address in found.items() if address is not None}
+    addresses = {name: ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value for name in names}
+    return {name: address for name, address in addresses.items() if address is not None}
 
 
 class Wire:
-    """What PX4 says over a connected socket, taken until the answer to a step is there."""
+    """Receives PX4's bytes on a connected socket until the answer to a step has arrived."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -166,20 +166,21 @@ class Wire:
         self._turn, self._at = _library().ib_turn, ctypes.addressof(self.state)
 
     def keep_received(self) -> None:
-        """From now on `received` gives what came."""
+        """From now on store the received bytes for `received`."""
         self._kept = ctypes.create_string_buffer(RECEIVED)
         self.state.tap, self.state.tap_size = ctypes.addressof(self._kept), RECEIVED
 
     def received(self) -> bytes:
-        """All bytes that came since the last call."""
+        """All bytes received since the last call."""
         data = self._kept.raw[: self.state.tapped]
         self.state.tapped = 0
         return data
 
     def turn(self, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
-        """Take the answer to `asked_us` (-1: none is owed), then send frames (address, length).
+        """Receive the answer to the step `asked_us` (-1: none is due), then send frames (address, length).
 
-        False if no answer came within `wait_s`: nothing is sent then. `BlockingIOError` if there is no room for the
+        Returns False, and sends nothing, if no answer came within `wait_s`. `BlockingIOError` if there is no room
+        for the
         frames, another `OSError` if the connection is broken.
         """
         result = self._turn(self._at, self._socket.fileno(), *frames, asked_us, wait_s)
@@ -194,7 +195,7 @@ class Wire:
 
 
 class Outputs:
-    """PX4's outputs to the vehicle's actuators."""
+    """Maps PX4's outputs to the vehicle's actuators."""
 
     def __init__(self, rig: Rig, airframe: Airframe) -> None:
         unknown = [place for place in airframe.channels if place and place not in rig.actuators]
@@ -210,7 +211,7 @@ class Outputs:
             channel=_Rows(*(channel for channel, _ in rows)),
             row=_Rows(*(row for _, row in rows)),
             rotor=_Rows(*(place.startswith("rotor/") for place in airframe.channels if place)),
-            idle=IDLE_THROTTLE,  # PX4's 0 is the lowest pulse of an armed motor, NaN is one that stands
+            idle=IDLE_THROTTLE,  # PX4's 0 is the lowest pulse of an armed motor, NaN a stopped motor
             parked=len(airframe.parked),
             parked_row=_Rows(*(rig.actuators[place] for place in airframe.parked)),
             released=len(airframe.released),
@@ -234,13 +235,13 @@ class Outputs:
         self._controls = (ctypes.c_double * MOST_OUTPUTS)()
 
     def place(self, controls: Sequence[float], armed: bool, since_s: float) -> None:
-        """Hand over the controls; what is no number counts as zero."""
+        """Apply the controls to the actuators; NaN counts as zero. `since_s` is the time since arming."""
         self._controls[: len(controls)] = list(controls)
         self._place(self._at, ctypes.addressof(self._controls), armed, since_s)
 
 
 class Messages:
-    """The vehicle's sensors as messages of the simulator link; of its barometers those that this PX4 takes."""
+    """The vehicle's sensors as messages of the simulator link; `barometers` is how many this PX4 accepts."""
 
     def __init__(
         self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True, barometers: int = 1
@@ -272,7 +273,7 @@ class Messages:
         ]
 
     def _prepared(self, airframe: Airframe, barometers: int) -> tuple[_Inertial, np.ndarray | None]:
-        """Where native code finds the sensors, and what must live as long."""
+        """Pointers of the sensors for native code, and an array that must live as long."""
 
         rig, place = self.rig, _place
         magnetometers: list[Sensor | None] = [*rig.magnetometers[:MOST_MAGNETOMETERS], *[None] * MOST_IMUS]
@@ -301,7 +302,7 @@ class Messages:
         return inertial, turn
 
     def _fix(self, receiver: Receiver) -> _Fix:
-        """Where native code finds a receiver."""
+        """Pointers of a GNSS receiver for native code."""
         north_m, east_m = metres_per_degree(self._home.latitude_deg)
         eph, epv, kind, satellites = (
             receiver.details[name].ctypes.data for name in ("eph", "epv", "fix_type", "satellites_used")
@@ -322,21 +323,21 @@ class Messages:
 
     @property
     def silent_gyros(self) -> int:
-        """Gyroscopes that have given no sample in this step."""
+        """Number of gyroscopes without a sample in this step."""
         return int(self.inertial.silent)
 
     @property
     def odometry(self) -> Odometry | None:
-        """Of vehicles under water."""
+        """Source of ODOMETRY with the acoustic position; None except for underwater vehicles."""
         return self._odometry
 
     @property
     def gyros(self) -> int:
-        """All of them."""
+        """Number of gyroscopes of the vehicle."""
         return len(self._imus)
 
     def add(self, now_us: int) -> None:
-        """Stage all that is new, HIL_SENSOR of id 0 first: that is PX4's clock."""
+        """Queue messages of all new samples, HIL_SENSOR of id 0 first: that is PX4's clock."""
         self.packer.grow(self._stage_inertial(self._inertial_at, now_us, self.packer.place))
         if self._odometry is not None:
             self._odometry.add(now_us)
@@ -417,14 +418,14 @@ class Messages:
 
 
 def _place(sensor: Sensor | None) -> _Sensor:
-    """Where native code finds a sensor."""
+    """Pointers of a sensor for native code."""
     if sensor is None:
         return _Sensor(None, None, 0.0)
     return _Sensor(sensor.values.ctypes.data, sensor.stamp.ctypes.data, sensor.seen)
 
 
 def odometry_of(rig: Rig, packer: Packer, airframe: Airframe) -> Odometry:
-    """The navigation unit of a vehicle under water; the air above is that of [ICAO7488]."""
+    """The navigation unit of an underwater vehicle; the air above is that of [ICAO7488]."""
     surface = atmosphere.pressure_at_Pa(rig.vehicle.spec.home.height_m)
     return Odometry(rig, packer, surface_Pa=surface, water_Papm=airframe.water_Papm)
 
@@ -434,7 +435,7 @@ Motion = Callable[[], tuple[Numbers, Numbers, Numbers, Numbers]]
 
 
 def true_motion(rig: Rig) -> Motion:
-    """Position and velocity in N, quaternion q_NB, and rates in B, of any body; planar ones stand upright."""
+    """Position and velocity in N, quaternion q_NB, and rates in B of any body; planar bodies are upright."""
     flat = rig.state.model.flat
     names = {name.removeprefix("body.") for name in flat.x.start if name.startswith("body.")}
     if {"p", "q", "v", "w"} <= names:
@@ -466,7 +467,7 @@ def true_motion(rig: Rig) -> Motion:
 
 
 def _whole(value: float, bits: int) -> int:
-    """Rounded, and kept inside a signed integer; what is no number is zero."""
+    """A number rounded and limited to a signed integer of `bits` bits; NaN becomes zero."""
     if value != value:
         return 0
     limit = 2 ** (bits - 1) - 1
@@ -474,7 +475,7 @@ def _whole(value: float, bits: int) -> int:
 
 
 def _cm(value: float) -> int:
-    """Centimetres of an unsigned 16-bit field; what is no number is the largest."""
+    """Metres as centimetres in an unsigned 16-bit field; NaN becomes the largest value."""
     return 65535 if value != value else round(min(max(100 * value, 0.0), 65535.0))
 
 

@@ -1,8 +1,9 @@
-"""Position under water for PX4, as ODOMETRY [PX4Sim]: what a navigation unit makes of acoustic fixes and depth.
+"""Position under water for PX4, as ODOMETRY [PX4Sim]: output of a navigation unit with acoustic fixes and depth.
 
 PX4's estimator drops a source of position that is silent for 0.2 s [PX4], and a fix from a ship comes once a second and
-late. So the unit goes on from the last fix with the velocity of that fix, and says how much worse it is for it. Depth
-is of the water's pressure. When no fix has come for longer than usual, it falls silent.
+late. So the unit extrapolates from the last fix with the velocity of that fix, and reports its growing uncertainty.
+Depth
+comes from the water's pressure. When no fix has come for longer than usual, it falls silent.
 Not modelled: attitude from the unit; PX4 has the compass.
 """
 
@@ -21,15 +22,15 @@ from ironbird.rig.rig import Rig
 
 EVERY_S = 0.1
 PATIENCE = 1.5  # times the usual interval of fixes
-DEPTH_AGE_S = 0.5  # an older depth is none
+DEPTH_AGE_S = 0.5  # an older depth is not used
 DEPTH_M = 0.05  # accuracy, mostly of waves above
 STRAYING_MPS2 = 0.05  # acceleration that the unit does not know of
 
 
 class Odometry:
-    """The navigation unit of a vehicle under water.
+    """The navigation unit of an underwater vehicle.
 
-    `surface_Pa` is the pressure of the air, `water_Papm` the weight of a metre of water.
+    `surface_Pa` is the pressure of the air, `water_Papm` the increase of pressure per metre of water.
     """
 
     def __init__(self, rig: Rig, packer: Packer, *, surface_Pa: float, water_Papm: float) -> None:
@@ -50,7 +51,7 @@ class Odometry:
         self._next_us = 0.0
 
     def add(self, now_us: int) -> None:
-        """Stage a message if one is due and the last fix is not too old."""
+        """Queue a message if one is due and the last fix is not too old."""
         receiver, details = self._receiver, self._receiver.details
         if receiver.position_N.fresh() and details["fix_type"][0] >= 3:
             self._position[:], self._velocity[:] = receiver.position_N.values, receiver.velocity_N.values
@@ -64,7 +65,7 @@ class Odometry:
         self._next_us = now_us + round(1e6 * EVERY_S)
         ahead_s = age_s + self._latency_s
         north, east, down = (self._position + ahead_s * self._velocity).tolist()
-        # One error of a fix is in all messages until the next: each counts for its share
+        # All messages until the next fix share its error: each gets a larger variance accordingly
         share = self._interval_s / EVERY_S
         eph, epv, speed = (float(details[name][0]) ** 2 for name in ("eph", "epv", "speed_accuracy"))
         eph, epv = (share * value + (0.5 * STRAYING_MPS2 * ahead_s**2) ** 2 for value in (eph, epv))

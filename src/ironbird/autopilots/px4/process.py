@@ -24,23 +24,23 @@ COMMAND_PORT, GROUND_PORT, PAYLOAD_PORT, GIMBAL_PORT = PX4_PORTS = (14580, 18570
 LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
 MAVLINK_FILE = "px4-rc.mavlink"  # of PX4's start-up: opens its links
 GROUND_LINK = re.compile(r"\s*mavlink (start|stream) .*-u \$udp_gcs_port_local\b")  # its lines for ground stations
-STARTED = "Startup script returned"  # what PX4 says when its start-up is over
+STARTED = "Startup script returned"  # what PX4 prints when its start-up is over
 START_FILES = ("etc/init.d-posix/rcS", "etc/init.d-posix/px4-rc.*", "etc/init.d/rc*", "bin/px4-alias.sh")
-WATCHED_HZ = {  # what a passive ground station needs beside heartbeats
+WATCHED_HZ = {  # messages that a passive ground station needs in addition to heartbeats
     "EXTENDED_SYS_STATE": 5, "ESTIMATOR_STATUS": 5, "GLOBAL_POSITION_INT": 5, "SYS_STATUS": 2,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Program:
-    """Where PX4 is."""
+    """Paths of a PX4 build: its binary and its folder `etc`."""
 
     binary: Path
     etc: Path
 
 
 def find_px4(where: str | Path | None = None) -> Program:
-    """PX4 from the argument, the variable IRONBIRD_PX4, or the PATH."""
+    """PX4's program from the argument, the variable IRONBIRD_PX4, or the PATH."""
     looked = []
     for source, path in places(where, VARIABLE, "px4"):
         binary = path / "bin" / "px4" if path.is_dir() else path
@@ -59,18 +59,18 @@ def find_px4(where: str | Path | None = None) -> Program:
 
 
 def px4_runs(instance: int) -> bool:
-    """Whether some PX4 holds the lock of an instance, even one whose ports cannot be seen from here."""
+    """Whether a PX4 holds the lock of an instance, even one whose ports are not visible from here."""
     return is_locked(LOCKS / f"px4_lock-{instance}")
 
 
 def open_port(instance: int | None) -> tuple[int, socket.socket]:
-    """The instance and the listening socket that its PX4 connects to; with None the first whose ports are all free.
+    """Instance number and the listening socket that its PX4 connects to; with None the first whose ports are all free.
 
     Another run cannot take the same instance while the socket is open.
     """
-    wanted: Iterator[int] = iter(INSTANCES if instance is None else (instance,))
+    candidates: Iterator[int] = iter(INSTANCES if instance is None else (instance,))
     taken = []
-    for number in wanted:
+    for number in candidates:
         server = bind(socket.SOCK_STREAM, SIMULATOR_PORT + number)
         if server is None:
             taken.append(f"TCP {SIMULATOR_PORT + number}")
@@ -86,7 +86,7 @@ def open_port(instance: int | None) -> tuple[int, socket.socket]:
 
 
 def free_instance(first: int | None = None) -> int:
-    """An instance that is free at the moment, from `first` on; without, processes begin at different ones."""
+    """A free instance number, from `first` on; without it, different processes begin at different numbers."""
     begin = os.getpid() if first is None else first
     for offset in INSTANCES:
         number = (begin + offset) % len(INSTANCES)
@@ -94,13 +94,13 @@ def free_instance(first: int | None = None) -> int:
             with contextlib.suppress(LinkError):
                 open_port(number)[1].close()
                 return number
-    number, server = open_port(None)  # says what is taken
+    number, server = open_port(None)  # its error lists the taken ports
     server.close()
     return number
 
 
 class Px4Process(AutopilotProcess):
-    """One PX4, with its log (.ulg). A `watched` one sends more to UDP port 13280 + instance, which is only read.
+    """One PX4 process, with its log (.ulg). A `watched` one sends more messages to UDP port 13280 + instance.
 
     A `quiet` one has no link to ground stations on UDP port 14550.
     """
@@ -126,7 +126,7 @@ class Px4Process(AutopilotProcess):
         self.program: Program | None = None
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
-        """Start it; it connects to the port of its instance as soon as its start-up gets there."""
+        """Start PX4; it connects to the port of its instance during its start-up."""
         self.program = find_px4(self.where)
         self._instance = instance
         folder = self._make_folder()
@@ -138,12 +138,12 @@ class Px4Process(AutopilotProcess):
         self._launch(command, cwd=work, settings=settings)
 
     def started(self) -> bool:
-        """Whether its start-up script has ended: before, modules such as its logger are not there yet."""
+        """Whether its start-up script has ended: before that, modules such as its logger do not run yet."""
         self._started = self._started or STARTED in self.console()
         return self._started
 
     def _write_etc(self, etc: Path, real: Path, script: str) -> Path:
-        """PX4's start-up files as links, with Ironbird's airframe as the only one."""
+        """Link PX4's start-up files into a folder, with Ironbird's airframe as the only one; returns the folder."""
         own = etc / "init.d-posix" / "airframes"
         own.mkdir(parents=True)
         if self.watched or self.quiet:
@@ -152,8 +152,10 @@ class Px4Process(AutopilotProcess):
                 for name, rate in WATCHED_HZ.items()
             ]
             lines = (real / "init.d-posix" / MAVLINK_FILE).read_text().split("\n")
-            kept = [line for line in lines if not (self.quiet and GROUND_LINK.match(line))]
-            (etc / "init.d-posix" / MAVLINK_FILE).write_text("\n".join([*kept, *(streams if self.watched else ()), ""]))
+            links = [line for line in lines if not (self.quiet and GROUND_LINK.match(line))]
+            (etc / "init.d-posix" / MAVLINK_FILE).write_text(
+                "\n".join([*links, *(streams if self.watched else ()), ""])
+            )
         for folder, inside in ((real, etc), (real / "init.d-posix", etc / "init.d-posix")):
             for path in folder.iterdir():
                 if not (inside / path.name).exists():

@@ -32,12 +32,12 @@ def thrust_factor(motor: MotorTable) -> float:
 
 
 def full_thrust(spec: MulticopterSpec, rotor: RotorTable) -> float:
-    """Of a rotor, N."""
+    """Thrust of a rotor at full speed, N."""
     return spec.propeller[rotor.propeller].thrust_coefficient_Ns2 * spec.motor[rotor.motor].top_speed_radps() ** 2
 
 
 def _moment(spec: MulticopterSpec, rotor: RotorTable) -> np.ndarray:
-    """Of a rotor at full thrust, about roll, pitch and yaw, Nm."""
+    """Moment of a rotor at full thrust about roll, pitch and yaw, N m."""
     blades, axis = spec.propeller[rotor.propeller], np.array(rotor.axis_B)
     arm = blades.torque_coefficient_Nms2 / blades.thrust_coefficient_Ns2
     turn = np.cross(rotor.position_B_m, axis) - (1 if rotor.spin == "ccw" else -1) * arm * axis
@@ -45,15 +45,16 @@ def _moment(spec: MulticopterSpec, rotor: RotorTable) -> np.ndarray:
 
 
 def _lift(spec: MulticopterSpec, rotor: RotorTable) -> float:
-    """Of a rotor at full thrust, N upwards."""
+    """Upward force of a rotor at full thrust, N."""
     return -full_thrust(spec, rotor) * rotor.axis_B[2]
 
 
 def rotor_params(spec: MulticopterSpec, rotors: list[RotorTable]) -> Params:
-    """Rotors for the control allocation: KM is positive for torque of a counterclockwise rotor [PX4].
+    """Parameters of rotors for the control allocation: KM is positive for torque of a counterclockwise rotor [PX4].
 
-    A lifting rotor is given upright with the moments that it makes. PX4 would spend part of the moments on side forces
-    of tilted rotors, which is not commanded, and stop integrating for what is missing.
+    A lifting rotor is declared upright with the moments that it makes. With tilted rotors PX4 would spend part of
+    the moments
+    on side forces, which are not commanded, and stop integrating the missing part.
     """
     params: Params = {"CA_ROTOR_COUNT": len(rotors)}
     unit_N = max(1.0, max(full_thrust(spec, rotor) for rotor in rotors) / MOST_CT)
@@ -87,13 +88,13 @@ def authority(spec: MulticopterSpec) -> np.ndarray:
 
 
 def turning_scale(mix: np.ndarray) -> np.ndarray:
-    """By what PX4 divides the columns of roll, pitch and yaw of a pseudo-inverse: `authority`."""
+    """Divisors that PX4 applies to the columns of roll, pitch and yaw of a pseudo-inverse: see `authority`."""
     tilt = max(math.sqrt(2 * (c @ c) / max(int((np.abs(c) > 1e-3).sum()), 1)) for c in (mix[:, 0], mix[:, 1]))
     return np.array([tilt, tilt, mix[:, 2].max()])
 
 
 def hover_thrust(spec: MulticopterSpec) -> float:
-    """Weight over full thrust, upwards."""
+    """Weight over full upward thrust."""
     return spec.body.mass_kg * STANDARD_GRAVITY_MPS2 / sum(_lift(spec, rotor) for rotor in spec.rotor)
 
 
@@ -103,7 +104,7 @@ def hover_params(spec: MulticopterSpec) -> Params:
     params: Params = {
         "MPC_THR_HOVER": hover_thrust(spec), "MPC_THR_MIN": np.clip(LEAST_THRUST * hover_thrust(spec), 0.05, 0.12),
         "THR_MDL_FAC": float(np.mean([thrust_factor(spec.motor[rotor.motor]) for rotor in spec.rotor])),
-        # The least that PX4 takes: 3 m/s, 2 m/s^2
+        # The least that PX4 accepts: 3 m/s, 2 m/s^2
         "MPC_XY_CRUISE": max(spec.control.cruise_speed_mps, 3.0), "MPC_XY_VEL_MAX": spec.control.max_speed_mps,
         "MPC_ACC_HOR": max(spec.control.cruise_acceleration_mps2, 2.0), "MPC_TILTMAX_AIR": spec.control.max_tilt_deg,
         "MPC_Z_VEL_MAX_UP": spec.control.max_climb_mps, "MPC_Z_VEL_MAX_DN": spec.control.max_descent_mps,

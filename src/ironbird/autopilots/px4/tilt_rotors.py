@@ -1,8 +1,8 @@
-"""PX4's view of a tilt-rotor with two rotors: a multicopter whose rotors servos tilt (CA_AIRFRAME 8).
+"""PX4's view of a tilt-rotor with two rotors: a multicopter whose rotors are tilted by servos (CA_AIRFRAME 8).
 
 Roll is the difference of the thrusts, pitch the common and yaw the opposite tilt: the thrust acts above the centre of
-mass. PX4 commands angles, the joints take torques: servos in position mode (`airframe.Joints`) stand between them.
-Not flown so: the aeroplane mode, which this vehicle has not.
+mass. PX4 commands angles, the joints take torques: servos in position mode (`airframe.Joints`) connect them. Not
+supported: the aeroplane mode, which this vehicle does not have.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LEAST_THRUST = 0.12
 
 
 def centre_of_mass_m(spec: TiltRotorSpec) -> np.ndarray:
-    """Of the whole vehicle with its rotors upright, in B."""
+    """Centre of mass of the whole vehicle with its rotors upright, in B, m."""
     parts = [(spec.body.mass_kg, np.array(spec.body.centre_B_m))]
     parts += [(arm.mass_kg, np.array(arm.joint_B_m) + np.array(arm.centre_m)) for arm in spec.arms()]
     return np.asarray(sum(mass * place for mass, place in parts) / spec.total_mass_kg())
 
 
 def inertia_kgm2(spec: TiltRotorSpec) -> np.ndarray:
-    """Of the whole vehicle about its centre of mass, rotors upright: the diagonal."""
+    """Inertia of the whole vehicle about its centre of mass with its rotors upright, kg m2: the diagonal."""
     centre = centre_of_mass_m(spec)
     parts = [(spec.body.mass_kg, np.array(spec.body.centre_B_m), np.array(spec.body.inertia_kgm2))]
     parts += [
@@ -46,9 +46,9 @@ def inertia_kgm2(spec: TiltRotorSpec) -> np.ndarray:
 
 
 def effect(spec: TiltRotorSpec) -> np.ndarray:
-    """Moments in units of PX4's own (rows roll, pitch, yaw) and thrust of two rotors and two tilts, as columns.
+    """Effect of two rotors and two tilts (columns) on PX4's normalised moments (roll, pitch, yaw) and thrust (rows).
 
-    A tilt counts 1 [PX4]; rotors are given the coefficient at which roll weighs as much.
+    A tilt counts 1 [PX4]; rotors get the coefficient at which roll has the same weight.
     """
     thrust = [1 / abs(arm.joint_B_m[1]) for arm in spec.arms()]
     return np.array([[-1, 1, 0, 0], [0, 0, -1, -1], [0, 0, -1, 1], [*thrust, 0, 0]])
@@ -75,7 +75,7 @@ def tilt_rotor_airframe(spec: TiltRotorSpec) -> Airframe:
     params: Params = {
         "CA_AIRFRAME": TILTED, "NAV_DLL_ACT": 0, "CA_ROTOR_COUNT": len(SIDES), "CA_SV_TL_COUNT": len(SIDES),
         "MPC_THR_HOVER": hover, "MPC_THR_MIN": LEAST_THRUST, "THR_MDL_FAC": 1.0,
-        # The least that PX4 takes: 3 m/s, 2 m/s^2
+        # The least that PX4 accepts: 3 m/s, 2 m/s^2
         "MPC_XY_CRUISE": max(path.cruise_speed_mps, 3.0), "MPC_XY_VEL_MAX": 5.0,
         "MPC_ACC_HOR": max(path.cruise_acceleration_mps2, 2.0), "MPC_TILTMAX_AIR": 25.0,
         "MPC_Z_VEL_MAX_UP": 1.5, "MPC_Z_VEL_MAX_DN": 1.0, "MPC_LAND_SPEED": max(path.landing_speed_mps, 0.6),

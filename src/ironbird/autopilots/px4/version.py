@@ -1,7 +1,8 @@
-"""Which PX4 a program is, and what it does otherwise than 1.17, whose names of parameters Ironbird writes.
+"""The release of a PX4 program, and its differences from 1.17, whose parameter names Ironbird writes.
 
-Its version stands as text in the binary, its parameters in `etc/extras` of the build folder; running it to ask would
-start an autopilot. What differs on the simulator link [PX4] src/modules/simulation/simulator_mavlink, ROMFS:
+The version is a text in the binary, the parameters are in `etc/extras` of the build folder; running the program to
+ask it
+would start an autopilot. Differences on the simulator link [PX4] src/modules/simulation/simulator_mavlink, ROMFS:
 
 - HIL_SENSOR, HIL_GPS and HIL_ACTUATOR_CONTROLS have the same fields from 1.16 to 1.18;
 - the barometer: up to 1.17 one pressure, of any id, is published as two barometers; from 1.18 on ids 0 and 1 are one
@@ -39,34 +40,34 @@ ACCEPTED_M = 2.0  # NAV_ACC_RAD of multicopters up to 1.17
 
 @dataclass(frozen=True)
 class Release:
-    """A version of PX4 and the parameters that it has; both empty where they cannot be read."""
+    """A version of PX4 and the parameters that it has; both empty if they cannot be read."""
 
     text: str = ""  # as it names itself: v1.17.0, v1.18.0-beta2
     known: frozenset[str] = frozenset()
 
     @property
     def number(self) -> tuple[int, int]:
-        """Its first two numbers; those of 1.17 if they are not known."""
-        found = re.match(r"v(\d+)\.(\d+)\.", self.text)
-        return (int(found[1]), int(found[2])) if found else WRITTEN
+        """Major and minor version number; those of 1.17 if unknown."""
+        match = re.match(r"v(\d+)\.(\d+)\.", self.text)
+        return (int(match[1]), int(match[2])) if match else WRITTEN
 
     @property
     def barometers(self) -> int:
-        """How many the simulator link takes."""
+        """Number of barometers that the simulator link accepts."""
         return 2 if self.number >= (1, 18) else 1
 
     def has(self, name: str) -> bool:
-        """Whether it has a parameter; without a list of them, whether its number says so."""
+        """Whether it has a parameter; without a parameter list, judged by the version number."""
         if self.known:
             return name in self.known
         return name not in ABSENT.get(self.number, ())
 
     def title(self) -> str:
-        """For messages."""
+        """Name of the release for messages."""
         return f"PX4 {self.text}" if self.text else "this PX4"
 
     def note(self, missing: Sequence[str]) -> str:
-        """What a flight's record says of it; nothing for the release whose names Ironbird writes."""
+        """Remark for a flight's record; empty for the release whose names Ironbird writes."""
         if self.number == WRITTEN and not missing:
             return ""
         known = "" if self.number in FLOWN else f"; flown with Ironbird were {', '.join(map(_dotted, FLOWN))}"
@@ -74,9 +75,9 @@ class Release:
         return f"{self.title()}: names of parameters and barometers as in {_dotted(self.number)}{lacks}{known}"
 
     def fit(self, airframe: Airframe, own: Mapping[str, float] | None = None) -> tuple[Airframe, list[str]]:
-        """An airframe with the names of this release, and the parameters that it does not have and goes without.
+        """The airframe with the parameter names of this release, and the parameters that it lacks.
 
-        `own` are parameters of the user's, which come on top; one that it does not have is a `LinkError`.
+        `own` are the user's parameters, which override; one that the release lacks is a `LinkError`.
         """
         missing: list[str] = []
         defaults = dict(airframe.params)
@@ -86,28 +87,28 @@ class Release:
             defaults = {"COM_FLTT_LOW_ACT": 0} | defaults
         fitted = replace(airframe, params=self._named(defaults, missing), late=self._named(airframe.late, missing))
         wrong: list[str] = []
-        named = self._named(own or {}, wrong)
+        user_params = self._named(own or {}, wrong)
         if wrong:
             raise LinkError(
                 f"{self.title()} has no parameter '{shortened(wrong[0])}': look for its name in that version's list of "
                 "parameters, or leave it out"
             )
-        return fitted.with_params(named), sorted(missing)
+        return fitted.with_params(user_params), sorted(missing)
 
     def _named(self, params: Mapping[str, float], missing: list[str]) -> Params:
-        """The same parameters under their names in this release; those that it has not go to `missing`."""
-        found: Params = {}
+        """Parameters under their names in this release; those that it lacks are added to `missing`."""
+        renamed: Params = {}
         for name, value in params.items():
             if self.has(name):
-                found[name] = value
+                renamed[name] = value
             elif name in ELSEWHERE:
-                found |= {other: new for other, new in ELSEWHERE[name](value).items() if self.has(other)}
+                renamed |= {other: new for other, new in ELSEWHERE[name](value).items() if self.has(other)}
             else:
                 missing.append(name)
-        return found
+        return renamed
 
 
-# Names of 1.17, or of another release, that are not in each, and what stands for them there
+# Names of parameters that some releases lack, and their replacement there
 ELSEWHERE: dict[str, Callable[[float], Params]] = {
     "EKF2_GPS_DELAY": lambda ms: {"SENS_GPS0_DELAY": round(ms), "SENS_GPS1_DELAY": round(ms)},
     "SIM_BAT_ENABLE": lambda on: {} if on else {"SIM_BAT_DRAIN": 0.0},
@@ -126,7 +127,7 @@ def _dotted(number: tuple[int, int]) -> str:
 
 
 def release_of(program: Program) -> Release:
-    """Which PX4 it is."""
+    """The release of a PX4 program: version text and parameter list, cached by the file's time and size."""
     try:
         stat = program.binary.stat()
     except OSError:
@@ -140,17 +141,17 @@ def _release(program: Program, changed_ns: int, size: int) -> Release:
 
 
 def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
-    """A version that stands as text in a program."""
+    """A version text that a pattern matches in a program's binary; empty if there is none."""
     try:
         with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            found = pattern.search(text)
-            return found.group(1).decode() if found else ""
-    except (OSError, ValueError):  # it must not be read, or is empty
+            match = pattern.search(text)
+            return match.group(1).decode() if match else ""
+    except (OSError, ValueError):  # no permission, or an empty file
         return ""
 
 
 def _parameters(path: Path) -> frozenset[str]:
-    """The names in PX4's own list; none if it has no list that can be read."""
+    """Parameter names of PX4's own list; empty if no list can be read."""
     try:
         text = lzma.LZMADecompressor(memlimit=MOST_MEMORY).decompress(path.read_bytes(), MOST_BYTES)
         return frozenset(entry["name"] for entry in json.loads(text)["parameters"])

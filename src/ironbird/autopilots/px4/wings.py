@@ -41,7 +41,7 @@ LEFT_AILERON, RIGHT_AILERON, ELEVATOR, RUDDER, LEFT_ELEVON, RIGHT_ELEVON, ONE_AI
 
 
 def _surface_params(effect: np.ndarray, names: list[str]) -> Params:
-    """CA_SV_CS*: how much each surface turns about roll, pitch, yaw; `effect` is 3 x n, of any size.
+    """CA_SV_CS*: effect of each surface about roll, pitch, yaw; `effect` is 3 x n, in any unit.
 
     Scaled so that the pseudo-inverse gives full deflection for a full command.
     """
@@ -65,7 +65,7 @@ def _surface_params(effect: np.ndarray, names: list[str]) -> Params:
 
 
 def _rate_gains(axis: str, effect: float, damping: float) -> Params:
-    """Feed-forward holds the rate against the damping (1/s); the rest of the bandwidth is proportional.
+    """Gains of one rate loop: feed-forward balances the damping (1/s), the rest of the bandwidth is proportional.
 
     `effect` is the angular acceleration per unit of command at cruise speed.
     """
@@ -95,16 +95,17 @@ def wing_gains(spec: FixedWingSpec) -> Params:
 
 
 def surface_effect(spec: FixedWingSpec) -> np.ndarray:
-    """Roll, pitch, yaw moment of each surface's positive deflection, 3 x n: sign and share."""
+    """Moments about roll, pitch, yaw of each surface's positive deflection, 3 x n: sign and share."""
     wing = spec.wing
     turning = (wing.Cl_aileron, wing.Cm_elevator, wing.Cn_rudder) if wing else (1.0, -1.0, -1.0)  # as [BeardMcLain]
     return np.asarray(np.sign(turning)[:, None] * np.linalg.pinv(spec.mixing()))
 
 
 def _flare_params(spec: FixedWingSpec) -> Params:
-    """PX4 first takes the throttle back for a time at the old sink rate, then the sink rate for the same time [PX4].
+    """Parameters of the flare: PX4 first reduces throttle for a time, then the sink rate for the same time [PX4].
 
-    These are short, and the flare begins as high as they need with the lags of pitch and path, [BeardMcLain] Sec. 5.4.
+    These times are short, and the flare begins as high as they need with the lags of pitch and path, [BeardMcLain]
+    Sec. 5.4.
     The nose is held up at least as in level flight at the speed of the approach: PX4 would lower it to keep that speed
     without throttle.
     """
@@ -161,9 +162,9 @@ def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
 
 
 def _energy_params(spec: VtolSpec) -> Params:
-    """Throttle and vertical speeds on wings at cruise speed: climb with most thrust, sink without [BeardMcLain].
+    """Throttle and vertical speeds on wings at cruise speed: climb with full thrust, sink without [BeardMcLain].
 
-    Of lifting surfaces drag over lift is the same at all angles before the stall [LiftDrag].
+    Of lifting surfaces, drag over lift is the same at all angles before the stall [LiftDrag].
     """
     wing, weight = spec.wing, spec.body.mass_kg * STANDARD_GRAVITY_MPS2
     rotors = spec.rotor if spec.pusher is None else [spec.pusher]

@@ -1,4 +1,4 @@
-"""A stand-in for ArduPilot: speaks first, waits for the state, repeats its packet after 1.1 s [ArduPilotJson]."""
+"""A stand-in for ArduPilot: sends first, waits for the state, repeats its packet after 1.1 s [ArduPilotJson]."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVOS, SERVO_MAGIC, FRAME_RATE_HZ = struct.Struct("<HHI16H"), 18458, 1000
 
 
 class ArduPilotSide:
-    """What ArduPilot does with the state: its own satellites, barometer and compass from the true motion."""
+    """ArduPilot's processing of the state: simulates satellites, barometer and compass from the true motion."""
 
     def __init__(self, pilot: ReferenceAutopilot) -> None:
         self.pilot = pilot
@@ -43,7 +43,7 @@ class ArduPilotSide:
         return True
 
     def take(self, state: Mapping[str, Any]) -> None:
-        """Read a state and run up to its time."""
+        """Read a state and run the autopilot up to its time."""
         now_s = float(state["timestamp"])
         pilot = self.pilot
         for unit in (1, 2, 3):
@@ -75,27 +75,27 @@ class ArduPilotSide:
             if channel.place not in self.pilot.commands or channel.kind == "launch":
                 continue
             value = float(self.pilot.commands[channel.place][0]) if self.pilot.armed else 0.0
-            wanted = round(offset + (-value if channel.reverse else value) / scale)
-            pwm[channel.number - 1] = min(max(wanted, 1000), 2000)
+            pulse = round(offset + (-value if channel.reverse else value) / scale)
+            pwm[channel.number - 1] = min(max(pulse, 1000), 2000)
         return SERVOS.pack(SERVO_MAGIC, FRAME_RATE_HZ, frame, *pwm)
 
 
 def run_ardupilot(
     pilot: ReferenceAutopilot, *, host: str = "127.0.0.1", port: int = 9002, patience_s: float = 60.0
 ) -> None:
-    """Speak to a simulator as ArduPilot does, until it is silent for `patience_s` after it has answered once."""
+    """Connect to a simulator as ArduPilot does, until it is silent for `patience_s` after its first answer."""
     side = ArduPilotSide(pilot)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.connect((host, port))
         link.settimeout(RESEND_S)
-        frame, heard, answered = 0, time.monotonic(), False
+        frame, last, answered = 0, time.monotonic(), False
         while True:
             with contextlib.suppress(OSError):  # not there yet
                 link.send(side.servos(frame))
             try:
                 line = link.recv(65536)
             except OSError as error:
-                if time.monotonic() - heard > patience_s:
+                if time.monotonic() - last > patience_s:
                     if answered:
                         return
                     raise LinkError(f"no simulator answers on UDP {host}:{port} for {patience_s:g} s") from None
@@ -106,5 +106,5 @@ def run_ardupilot(
                 side.take(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 continue  # as ArduPilot: ignored, and the packet is repeated
-            heard, answered = time.monotonic(), True
+            last, answered = time.monotonic(), True
             frame += 1

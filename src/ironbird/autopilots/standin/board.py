@@ -1,4 +1,4 @@
-"""A stand-in for a PX4 board on a cable: it gives controls by its own clock [PX4Hitl]."""
+"""A stand-in for a PX4 board on a cable: it sends controls by its own clock [PX4Hitl]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATCH_UP_S = 0.5
 
 @dataclass
 class Heard:
-    """What a board received over its cable, from the first sensors on."""
+    """Statistics of what a board received over its cable, from the first sensors on."""
 
     seconds: float = 0.0
     sensors: int = 0
@@ -29,7 +29,7 @@ class Heard:
     garbage: int = 0  # bytes that belong to no frame
 
     def data(self) -> dict[str, float]:
-        """With rates: of sensors from the first to the last."""
+        """The statistics with rates, as a dictionary; sensors are counted from the first to the last."""
         passed = max(self.seconds, 1e-9)
         rates = {"sensor_hz": max(self.sensors - 1, 0) / passed, "gnss_hz": self.fixes / passed}
         return {**vars(self), **rates, "control_hz": self.controls / passed}
@@ -44,13 +44,13 @@ def run_px4_board(
     clock: WallClock | None = None,
     priority: bool = True,
 ) -> Heard:
-    """As a PX4 board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up.
+    """Run as a PX4 board on a cable, until it is cut: sensors arrive at any time, controls leave by its own clock.
 
-    As PX4 it gives controls 200 times a second until SET_MESSAGE_INTERVAL asks for another rate.
+    As PX4 it sends controls 200 times a second until SET_MESSAGE_INTERVAL requests another rate.
     """
     clock = clock or WallClock()
     side, parser, packer = Px4Side(pilot, alone=True), Parser(count_lost=True), Packer()
-    heard = Heard()
+    statistics = Heard()
     first_at, last_at, beat_at = 0.0, clock.now(), -math.inf
     due, sent = 0.0, 0
     rest = b""
@@ -64,14 +64,14 @@ def run_px4_board(
             now = clock.now()
             for number, payload, _, _ in parser.feed(data) if data else ():
                 last_at = now
-                heard.fixes += number == dialect.HIL_GPS.id
+                statistics.fixes += number == dialect.HIL_GPS.id
                 if side.take(number, payload):
                     side.run()
             if side.sensors:
-                if not heard.sensors:
+                if not statistics.sensors:
                     first_at = due = now
-                heard.sensors, heard.seconds = side.sensors, last_at - first_at
-                heard.controls = sent if data else heard.controls
+                statistics.sensors, statistics.seconds = side.sensors, last_at - first_at
+                statistics.controls = sent if data else statistics.controls
                 if now >= due:  # late ones are made up for
                     due = max(due + 1.0 / side.control_hz, now - CATCH_UP_S)
                     sent += 1
@@ -90,5 +90,5 @@ def run_px4_board(
                     break
                 raise LinkError(f"{cable.name}: no sensors came over the cable for {connect_s:g} s")
             cable.wait((due if side.sensors else now + 0.1) - clock.now())
-    heard.lost, heard.garbage = parser.lost, parser.skipped
-    return heard
+    statistics.lost, statistics.garbage = parser.lost, parser.skipped
+    return statistics

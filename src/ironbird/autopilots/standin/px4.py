@@ -1,4 +1,4 @@
-"""A stand-in for PX4: it connects, asks for the true state, says one heartbeat, and answers each step [PX4].
+"""A stand-in for PX4: it connects, requests the true state, sends one heartbeat, and answers each step [PX4].
 
 A step is a HIL_SENSOR of id 0; its answer is one HIL_ACTUATOR_CONTROLS of the same time.
 """
@@ -43,11 +43,11 @@ BOARD_CONTROL_HZ = 200.0  # of a board in HITL mode, until it is asked for anoth
 
 
 class Px4Side:
-    """What PX4 does with the messages of the simulator link."""
+    """PX4's processing of the messages of the simulator link."""
 
     def __init__(self, pilot: ReferenceAutopilot, *, alone: bool = False) -> None:
         self.pilot = pilot
-        self._places = (1, 2, 3) if alone else ()  # with one sensor of each kind, it stands in for the others
+        self._places = (1, 2, 3) if alone else ()  # instances that a single sensor of each kind replaces
         airframe = airframe_of(pilot.vehicle)
         if airframe.water_Papm:
             raise LinkError(f"vehicle '{pilot.vehicle.id}': the stand-in knows no depth over PX4's link")
@@ -64,7 +64,7 @@ class Px4Side:
         return (self.time_us - (self._first_us or 0)) * 1e-6
 
     def take(self, number: int, payload: bytes) -> bool:
-        """Read a message; true when it moved the clock."""
+        """Read a message; returns whether it advanced the clock."""
         if number == dialect.HIL_SENSOR.id:
             return self._take_sensor(dialect.HIL_SENSOR.unpack(payload))
         if number == dialect.HIL_GPS.id and self._first_us is not None:
@@ -122,11 +122,11 @@ class Px4Side:
             )
 
     def run(self) -> None:
-        """Have the control system catch up with the clock."""
+        """Run the control system up to the clock's time."""
         self.pilot.advance(self._now_s)
 
     def controls(self) -> tuple[float, ...]:
-        """Fields of HIL_ACTUATOR_CONTROLS."""
+        """Fields of HIL_ACTUATOR_CONTROLS for the present commands."""
         values = [0.0] * CONTROLS
         if self.pilot.armed:
             for number, place in enumerate(self.channels):
@@ -141,7 +141,7 @@ def _answer(side: Px4Side, packer: Packer) -> None:
 
 
 def run_px4(pilot: ReferenceAutopilot, *, host: str = "127.0.0.1", port: int = 4560, patience_s: float = 60.0) -> None:
-    """Connect to a simulator as PX4 does and fly until it hangs up."""
+    """Connect to a simulator as PX4 does and fly until the connection is closed."""
     deadline = time.monotonic() + patience_s
     while True:
         try:

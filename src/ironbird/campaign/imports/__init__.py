@@ -1,1 +1,1 @@
-"""Test cases of other tools."""
+"""Import of test cases from other tools."""

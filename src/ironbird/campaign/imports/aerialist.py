@@ -1,10 +1,9 @@
 """Test cases of Aerialist (YAML) for Ironbird. Grammar: [Aerialist], `aerialist_test.py`, `obstacle.py`, `wind.py`.
 
-Their places are PX4's local ones: x north, y east; an obstacle turns clockwise seen from above. Wind is Gazebo's: its
+Its positions are PX4's local ones: x north, y east; an obstacle turns clockwise seen from above. Wind is Gazebo's: its
 direction is (east, north, up), the way in which it blows, and a gust adds to it (from memory: the plugin was not read).
-A mission is a plan of QGroundControl.
-Obstacles stand in the world of the case, where the vehicle may hit them, and are requirements too: its path must keep
-out of them. The smallest distance to them is the signal `min_distance`.
+A mission is a plan of QGroundControl. Obstacles are in the world of the case, where the vehicle may hit them, and are
+requirements too: its path must stay outside. The smallest distance to them is the signal `min_distance`.
 What has no counterpart is listed, not guessed: avoidance, stick commands, recorded flights as the expected outcome.
 """
 
@@ -48,7 +47,7 @@ PARAMETERS: dict[str, tuple[str, bool]] = {
 
 
 def import_aerialist(path: str | Path, *, vehicle: str = VEHICLE) -> Imported:
-    """A test file as a case; files that it names are looked for beside it and in the folders above."""
+    """A test file as a case; files that it names are searched next to it and in the folders above."""
     path = Path(path)
     try:
         data = yaml.safe_load(read_bytes(path))
@@ -60,7 +59,7 @@ def import_aerialist(path: str | Path, *, vehicle: str = VEHICLE) -> Imported:
 
 
 def case_of(path: Path, data: Any, *, vehicle: str = VEHICLE) -> Imported:
-    """A test file that was read as YAML."""
+    """A case from the content of a test file (YAML data)."""
     if not isinstance(data, dict):
         raise CaseError(str(path), ["a test has tables robot, simulation and mission"])
     try:
@@ -106,17 +105,17 @@ def _import(path: Path, data: dict[str, Any], vehicle: str) -> Imported:
 
 
 def _table(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The first of these tables that is there; older files have other names."""
+    """The first of these tables that exists; older files use other names."""
     return next((dict(data[name]) for name in names if isinstance(data.get(name), Mapping)), {})
 
 
 def _id(stem: str) -> str:
-    kept = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "-" for sign in stem)
-    return kept.lstrip("_.-") or "case"
+    name = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "-" for sign in stem)
+    return name.lstrip("_.-") or "case"
 
 
 def _find(name: str, folder: Path) -> Path | None:
-    """A file that a test names: paths count from where the tool is started, often the root of the repository."""
+    """Path of a file that a test names, relative to the test or a folder above it; None if there is none."""
     return next((f / name for f in (folder, *folder.resolve().parents) if (f / name).is_file()), None)
 
 
@@ -145,7 +144,7 @@ def _mission(
 
 
 def _modes(name: str, folder: Path) -> list[int | None]:
-    """Modes that a file of commands asks for; None for what cannot be read, such as the log of a flight."""
+    """Modes that a file of commands requests; None for what cannot be read, such as the log of a flight."""
     file = _find(name, folder) if name.endswith(".csv") else None
     if file is None:
         return [None]
@@ -203,12 +202,12 @@ def _given(value: float) -> float:
 
 
 def _has_place(item: PlanItem) -> bool:
-    """Whether it has a place of its own; without, it means where the vehicle is: at home, or below itself."""
+    """Whether an item has its own position; without, it means the vehicle's: at home, or below itself."""
     return (item.latitude_deg, item.longitude_deg) != (0.0, 0.0)
 
 
 def _from_home(item: PlanItem, home: Place) -> tuple[float, float]:
-    """North and east of home."""
+    """Position of an item in m north and east of home."""
     if not _has_place(item):
         return 0.0, 0.0
     north, east, _ = to_local(home, item.latitude_deg, item.longitude_deg, 0.0)
@@ -267,11 +266,11 @@ def _settings(robot: Mapping[str, Any], folder: Path, missing: list[str]) -> dic
 def world_of_obstacles(obstacles: Any, where: str) -> dict[str, Any]:
     """The obstacles of a test as the content of a world file, on flat ground."""
     try:
-        found = obstacles_of(obstacles)
+        shapes = obstacles_of(obstacles)
     except WorldError as error:
         raise CaseError(where, [str(error)]) from None
     tables: dict[str, list[dict[str, Any]]] = {"box": [], "cylinder": []}
-    for shape in found:
+    for shape in shapes:
         north, east, down = shape.p_N_m
         yaw = math.degrees(2 * math.atan2(shape.q_NB[3], shape.q_NB[0]))
         tall = shape.height_m if isinstance(shape, Cylinder) else shape.size_m[2] if isinstance(shape, Box) else 0.0
@@ -288,12 +287,12 @@ def world_of_obstacles(obstacles: Any, where: str) -> dict[str, Any]:
 
 
 def world_text(tables: Mapping[str, Any]) -> str:
-    """The content of a world file as its text."""
+    """The text of a world file from its content."""
     return write_toml(dict(tables), ("terrain", "material", "concrete", "box", "cylinder"))
 
 
 def _obstacles(obstacles: Sequence[Any], where: str) -> list[str]:
-    """Formulas by which a path keeps out of boxes and cylinders; both written forms."""
+    """Formulas that require a path to stay outside boxes and cylinders; both notations."""
     if obstacles and not isinstance(obstacles[0], Mapping):
         if len(obstacles) % 7:
             raise CaseError(where, [f"obstacles have 7 numbers each (l, w, h, x, y, z, r); there are {len(obstacles)}"])

@@ -2,8 +2,8 @@
 
 A sequence is `2,1;1,1,5;2,3,0,0,-15;1,1,15;2,6,123450,1,0.8;1,1,10`: instructions in order, each with a class, a
 function and numbers. It runs on a clock; so does the translation: take-off waits for the time of the first move, a
-second move starts at its time, faults at their times. Later moves follow when the one before is done.
-A fault id means nothing without the name of its map (A, B or C, see `faults/rflysimsafe.py`): each case keeps it.
+second move starts at its time, faults at their times. Later moves follow when the previous one is done. A fault id
+depends on its map (A, B or C, see `faults/rflysimsafe.py`): each case keeps the map's name.
 Not translated: velocity commands, faults of map C (its parameters have modes), cameras.
 """
 
@@ -39,7 +39,7 @@ NEEDED = {(1, 1): 1, (1, 2): 3, (2, 3): 3, (2, 6): 1}  # numbers after the code 
 
 @dataclass
 class _Timeline:
-    """A sequence while it is read."""
+    """State of the translation of a sequence."""
 
     map_name: str
     time_s: float = 0.0
@@ -58,7 +58,7 @@ class _Timeline:
         return len(self.moves) > 1 and self.moves[0][2][:2] == [0.0, 0.0] and not self.waited[0]
 
     def step(self, code: tuple[int, int], numbers: list[float], text: str) -> None:
-        """One instruction."""
+        """Translate one instruction: its code, its numbers, and its text for messages."""
         if code == (1, 1):
             self.time_s += numbers[0]
         elif code == (1, 2) and self.moves and len(numbers) == 3:
@@ -85,7 +85,7 @@ class _Timeline:
         self.waited.append(False)
 
     def _inject(self, numbers: list[float]) -> None:
-        """A packet: ids fill the slots, parameters the floats; what is not sent stays as it was."""
+        """Translate a fault packet: ids fill the slots, parameters the floats; what is not sent stays as it was."""
         ids = [int(number) for number in numbers if number >= FIRST_ID]
         params = [number for number in numbers if number < FIRST_ID]
         for id, owned in self.slots.put(ids, params).items():
@@ -170,7 +170,7 @@ def _mission(line: _Timeline) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def import_rows(rows: Sequence[Mapping[str, Any]], *, map_name: str, vehicle: str = VEHICLE) -> list[Imported]:
-    """Rows of their table of cases: `CaseID` and `ControlSequence`, and other columns for the title."""
+    """Cases from rows of its table of cases: `CaseID` and `ControlSequence`, other columns for the title."""
     cases = []
     for row in rows:
         sequence, id = str(row["ControlSequence"]), f"case-{row['CaseID']}"
@@ -194,17 +194,17 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def rows_of(data: Any, where: str) -> list[dict[str, Any]]:
-    """Rows of a `db.json` that was read, in both of its forms."""
+    """Rows from the content of a `db.json`, in both of its forms."""
     rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
     rows = list(rows.values()) if isinstance(rows, dict) else rows
     return _rows([dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [], where)
 
 
-def _rows(found: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
-    lacking = [str(row) for row in found if not {"CaseID", "ControlSequence"} <= set(row)]
-    if lacking or not found:
+def _rows(rows: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    lacking = [str(row) for row in rows if not {"CaseID", "ControlSequence"} <= set(row)]
+    if lacking or not rows:
         raise CaseError(where, ["rows with CaseID and ControlSequence are needed", *lacking[:3]])
-    return found
+    return rows
 
 
 def _read_database(path: Path) -> list[dict[str, Any]]:
@@ -213,8 +213,8 @@ def _read_database(path: Path) -> list[dict[str, Any]]:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-            wanted = [name for name in tables if isinstance(name, str) and name.lower().endswith("faultcase")]
-            return [dict(row) for name in wanted for row in connection.execute(f"select * from {_quoted(name)}")]
+            selected = [name for name in tables if isinstance(name, str) and name.lower().endswith("faultcase")]
+            return [dict(row) for name in selected for row in connection.execute(f"select * from {_quoted(name)}")]
     except (sqlite3.Error, ValueError, OverflowError) as error:
         raise CaseError(str(path), [f"not a database that can be read: {error}"]) from None
 
@@ -224,22 +224,24 @@ def _quoted(name: str) -> str:
 
 
 def published() -> list[Imported]:
-    """The 29 published cases on the chip-level platform's quadcopter, with what came out of them there."""
+    """The 29 published cases on the chip-level platform's quadcopter, with their published outcomes."""
     cases = []
     for id, known in CASES.items():
         wait_s = 10 if id <= "ST010" else 15
         sequence = f"{COMMON_START};{known.injected};1,1,{wait_s}"
-        found = PUBLISHED[id]
-        outcome = "the two loops differ or lost it" if found.unclear else "crashed" if found.crashed else "no crash"
+        reported = PUBLISHED[id]
+        outcome = (
+            "the two loops differ or lost it" if reported.unclear else "crashed" if reported.crashed else "no crash"
+        )
         note = f"{known.remark} Published outcome, software and hardware in the loop: {outcome}.".strip()
         imported = import_sequence(sequence, id=id, title=known.name, note=note)
-        expect = {} if found.unclear else {"expect": "fail" if found.crashed else "pass"}
+        expect = {} if reported.unclear else {"expect": "fail" if reported.crashed else "pass"}
         cases.append(Imported(imported.case | expect, imported.missing))
     return cases
 
 
 def published_suite() -> str:
-    """The text of the shipped suite."""
+    """The text of the built-in suite of the published cases."""
     head = {"suite": {"id": "rflysimsafe", "title": "The 29 published cases of RFlySimSafe, map A"}}
     origin = "# Written by tools/write_case_files.py from ironbird/faults/rflysimsafe.py. [RFlySimSafe]\n"
     return origin + case_file(published(), head)

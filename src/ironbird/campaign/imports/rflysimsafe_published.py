@@ -1,4 +1,4 @@
-"""The published outcomes of RFlySimSafe's 29 cases, from `rflysimsafe.toml` beside this file."""
+"""The published outcomes of RFlySimSafe's 29 cases, from `rflysimsafe.toml` in the same folder."""
 
 from __future__ import annotations
 

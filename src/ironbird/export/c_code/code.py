@@ -22,13 +22,13 @@ _LANES = re.compile(r"^#(if|elif|else|endif)\b(.*)$")
 
 
 def one_lane(text: str) -> str:
-    """A header of the kernel without what it holds for several lanes (branches on IB_W)."""
+    """A header of the kernel without its code for several lanes (preprocessor branches on IB_W)."""
     result: list[str] = []
-    stack: list[tuple[bool, bool]] = []  # whether the branch is about lanes, and whether it is kept
+    stack: list[tuple[bool, bool]] = []  # whether the branch depends on lanes, and whether it is kept
     for line in text.splitlines():
-        found = _LANES.match(line)
-        word = found.group(1) if found else ""
-        condition = found.group(2).strip() if found else ""
+        match = _LANES.match(line)
+        word = match.group(1) if match else ""
+        condition = match.group(2).strip() if match else ""
         if word == "if" or line.startswith(("#ifdef", "#ifndef")):
             about = condition == "IB_W == 1"
             stack.append((about, True))
@@ -45,7 +45,7 @@ def one_lane(text: str) -> str:
 
 
 def files_of(job: Job, exchange: object = None) -> dict[str, str]:
-    """Header and sources of a part by their paths; with `exchange`, for hosts that integrate themselves too."""
+    """Header and sources of a part by their paths; with `exchange` also for hosts that integrate themselves (FMI)."""
     part = job.cut
     values = values_of(job) | {"exchange": exchange}
     single = job.precision == "single"
@@ -63,7 +63,7 @@ def files_of(job: Job, exchange: object = None) -> dict[str, str]:
 
 
 def values_of(job: Job) -> dict[str, Any]:
-    """What the templates are filled with."""
+    """Values for the templates of the C files."""
     part = job.cut
     flat = part.model.flat
     made = translate(flat, part.model.method, Reader(f"{part.name}_outputs", _places(part)))
@@ -101,27 +101,27 @@ def values_of(job: Job) -> dict[str, Any]:
 
 
 def literal(value: float) -> str:
-    """A number in C without loss, decimal if that is short."""
+    """A number as C literal without loss, decimal if that is short, else hexadecimal."""
     text = repr(float(value))
     return text if len(text) <= 12 else float(value).hex()
 
 
 def _places(part: Part) -> list[str]:
-    """Where each loggable scalar goes."""
+    """Destination in C of each scalar that can be logged."""
     return [f"out->{name}" for field in part.outputs for name in entry_names(field.name, field.signal.size)]
 
 
 def _assigned(part: Part) -> list[tuple[int, str]]:
-    """Row of the inputs and the field that it is taken from."""
-    found = []
+    """Row of the model's inputs and the C expression that it is taken from."""
+    rows = []
     for field in part.inputs:
         for i, value in enumerate(entry_names(field.name, field.signal.size)):
-            found += [(row + i, value) for row in field.rows]
-    return sorted(found)
+            rows += [(row + i, value) for row in field.rows]
+    return sorted(rows)
 
 
 def _defaults(part: Part) -> list[tuple[str, str]]:
-    """Fields of the inputs and their values at the start."""
+    """Fields of the input structure and their values at the start."""
     return [
         (name, literal(part.model.flat.inputs[field.rows[0] + i]))
         for field in part.inputs
@@ -130,7 +130,7 @@ def _defaults(part: Part) -> list[tuple[str, str]]:
 
 
 def params_of(part: Part) -> Iterator[dict[str, Any]]:
-    """All parameters, one entry per scalar."""
+    """All parameters, one dictionary per scalar: row, path, name, unit, value, bounds."""
     flat = part.model.flat
     taken: set[str] = set()
     for path, row, index, signal in _scalars(flat.p):
@@ -153,20 +153,20 @@ def _scalars(column: Column) -> Iterator[tuple[str, int, int, Signal]]:
 
 
 def _started(part: Part) -> list[tuple[str, int, int]]:
-    """States that a parameter starts: array, row, row of the parameter."""
+    """States whose initial value is a parameter: array, row, row of the parameter."""
     flat = part.model.flat
-    found = []
+    started = []
     for state, param in flat.initial_of.items():
         array, column = ("x", flat.x) if state in flat.x.start else ("xd", flat.xd)
         rows, values = column.rows(state), flat.p.rows(param)
         size = rows.stop - rows.start
         one = values.stop - values.start == 1
-        found += [(array, rows.start + i, values.start + (0 if one else i)) for i in range(size)]
-    return found
+        started += [(array, rows.start + i, values.start + (0 if one else i)) for i in range(size)]
+    return started
 
 
 def param_table(part: Part) -> str:
-    """The parameters as CSV."""
+    """All parameters of a part as CSV text, one row per scalar."""
     text = io.StringIO()
     keys = ["row", "path", "name", "unit", "value", "low", "high", "tunable", "doc"]
     table = csv.DictWriter(text, keys, extrasaction="ignore", lineterminator="\n")
@@ -176,7 +176,7 @@ def param_table(part: Part) -> str:
 
 
 def signal_table(part: Part) -> str:
-    """Inputs and outputs as CSV."""
+    """Inputs and outputs of a part as CSV text: direction, field, size, path, unit, frame, meaning."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["direction", "field", "size", "path", "unit", "frame", "doc"])

@@ -1,4 +1,4 @@
-"""`ironbird export c`: a folder and a zip with the C99 of a part, and all that its user needs to trust it."""
+"""`ironbird export c`: a folder and a zip with the C99 of a part, its tests, and its provenance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ironbird.export.record import order_of, record
 from ironbird.files.json_text import json_text
 from ironbird.model.signal import entry_names
 
-# MISRA C:2012 rules that cppcheck reports for the code and that stay: rule -> why.
+# Accepted deviations from MISRA C:2012 that cppcheck reports for the code: rule -> reason.
 DEVIATIONS = {
     "2.4": "enumerations of the interface are for the user",
     "2.5": "macros of the interface are for the user; the headers are shared by all parts",
@@ -34,22 +34,22 @@ DEVIATIONS = {
 
 
 class CExporter(Exporter):
-    """Source code."""
+    """Exporter of a part of a vehicle as C99 source code."""
 
     name = "c"
     summary = "C99 source with header, parameter table, CMake file, example, S-function and back-to-back test."
     precisions = ("double", "single")
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """All files."""
+        """Write all files into a folder; returns rows for the summary."""
         return write_source(job, folder)
 
 
 def write_source(job: Job, folder: Path) -> dict[str, str]:
-    """The source, its test and its papers."""
+    """Write the C source, its back-to-back test and its documents; returns rows for the summary."""
     part = job.cut
-    taken = record(job)
-    values = source_values(job) | {"ticks": taken.ticks}
+    recording = record(job)
+    values = source_values(job) | {"ticks": recording.ticks}
     files = files_of(job) | {
         "parameters.csv": param_table(part),
         "signals.csv": signal_table(part),
@@ -64,18 +64,18 @@ def write_source(job: Job, folder: Path) -> dict[str, str]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (folder / "test/vectors.bin").write_bytes(taken.data())
+    (folder / "test/vectors.bin").write_bytes(recording.data())
     size = sum(len(text) for name, text in files.items() if name.startswith(("src/", "include/")))
     return {
         "model": part.model.model_hash,
         "interface": f"{len(part.inputs)} inputs, {len(part.outputs)} outputs, {part.model.flat.p.size} parameters",
         "source": f"{size / 1000:.0f} kB of C",
-        "back to back": f"{taken.ticks} steps, {len(taken.params)} changes of parameters",
+        "back to back": f"{recording.ticks} steps, {len(recording.params)} changes of parameters",
     }
 
 
 def source_values(job: Job) -> dict[str, Any]:
-    """What the templates around the code are filled with."""
+    """Values for the templates of the files around the code (CMake, example, README)."""
     fields = [name for field in job.cut.inputs for name in entry_names(field.name, field.signal.size)]
     return values_of(job) | {
         "version": metadata.version("ironbird"),
@@ -86,7 +86,7 @@ def source_values(job: Job) -> dict[str, Any]:
 
 
 def provenance(job: Job) -> str:
-    """Where an export comes from, as JSON."""
+    """Origin of an export as JSON text: vehicle, part, versions, hashes."""
     part = job.cut
     spec = part.vehicle.spec
     return json_text(

@@ -1,6 +1,6 @@
 """`ironbird export cortex-m`: a part in single precision as a static library for a Cortex-M4F, and its size.
 
-It is compiled and measured, not run: the stack that a call needs is not known from here.
+The library is compiled and measured, not run: the stack that a call needs is not determined.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _WRITE, _ALLOC, _EXEC, _NOBITS = 1, 2, 4, 8
 
 
 def section_sizes(data: bytes) -> dict[str, int]:
-    """Bytes of code, constants, variables with and without a value in a 32-bit ELF object."""
+    """Bytes of code, constants, initialised and zero-initialised variables in a 32-bit ELF object."""
     if data[:5] != b"\x7fELF\x01":
         raise ExportError("the compiler wrote no 32-bit ELF object")
     first, size, count = struct.unpack_from("<I10xHH", data, 32)
-    found = {"text": 0, "rodata": 0, "data": 0, "bss": 0}
+    sizes = {"text": 0, "rodata": 0, "data": 0, "bss": 0}
     for number in range(count):
         kind, flags, _, _, length = struct.unpack_from("<5I", data, first + number * size + 4)
         if not flags & _ALLOC:
             continue
         place = "text" if flags & _EXEC else "bss" if kind == _NOBITS else "data" if flags & _WRITE else "rodata"
-        found[place] += length
-    return found
+        sizes[place] += length
+    return sizes
 
 
 def undefined_symbols(data: bytes) -> list[str]:
-    """Names that an object needs of others."""
+    """Names of symbols that an ELF object needs from other objects."""
     first, size, count = struct.unpack_from("<I10xHH", data, 32)
     headers = [struct.unpack_from("<10I", data, first + number * size) for number in range(count)]
     names: list[str] = []
@@ -53,7 +53,7 @@ def undefined_symbols(data: bytes) -> list[str]:
 
 
 class CortexM(Exporter):
-    """A static library for firmware."""
+    """Exporter of a part as a static library for firmware."""
 
     name = "cortex-m"
     summary = "Static library for a Cortex-M4F in single precision, with a report of its size."
@@ -61,7 +61,7 @@ class CortexM(Exporter):
     default_part = "controller"
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """Source, object, archive, size."""
+        """Write source, object file, archive and sizes into a folder; returns rows for the summary."""
         rows = write_source(job, folder)
         name = job.cut.name
         place = folder / "lib/cortex-m4f"

@@ -1,9 +1,9 @@
-"""What an FMU needs for model exchange beside the C of its part: times of events, and exact directional derivatives.
+"""What an FMU needs for model exchange in addition to the C of its part: times of events, directional derivatives.
 
 The continuous blocks are the differential equations; sampled blocks run at time events, which are whole steps of the
-model. The derivatives along a direction come from CasADi's forward differentiation of the same equations and go through
+model. The directional derivatives come from CasADi's forward differentiation of the same equations and pass through
 the kernel's emitter. Not offered: event indicators. A switch inside a continuous block (contact with the ground, a
-limit) is found by the host's error control, and derivatives at it are those of the side that is chosen there.
+limit) is located by the host's error control; the derivative there is that of the active side.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Exchange:
-    """The parts of the C template that only model exchange has."""
+    """The sections of the C template that only model exchange uses."""
 
     tangent: str  # C function: derivatives of rates and outputs along a direction of states and inputs
     due: tuple[tuple[int, int], ...]  # sampled blocks run at ticks with tick % every == offset
@@ -32,7 +32,7 @@ class Exchange:
 
 
 def exchange_of(flat: Flat) -> Exchange | None:
-    """What model exchange needs; None for a part without continuous states."""
+    """The code that model exchange needs; None for a part without continuous states."""
     if flat.x.size == 0:
         return None
     due = {(1, 0)} if flat.tick_noises else {(g.group.rate.every, g.group.rate.offset) for g in flat.groups}
@@ -41,14 +41,14 @@ def exchange_of(flat: Flat) -> Exchange | None:
 
 
 def _tangent(flat: Flat) -> str:
-    """The C function; its `u` holds the inputs, then the direction in the states, then that in the inputs."""
+    """C function of the directional derivative; `u` holds inputs, direction in the states, direction in the inputs."""
     columns = {name: ca.SX.sym(name, flat.rates.size1_in(i)) for i, name in enumerate(ARRAYS)}
     along_x, along_u = ca.SX.sym("along_x", flat.x.size), ca.SX.sym("along_u", flat.u.size)
     values = ca.vertcat(flat.rates(*columns.values()), flat.outputs(*columns.values()))
     along = ca.jtimes(values, ca.vertcat(columns["x"], columns["u"]), ca.vertcat(along_x, along_u))
-    given = {**columns, "u": ca.vertcat(columns["u"], along_x, along_u)}
+    columns_in = {**columns, "u": ca.vertcat(columns["u"], along_x, along_u)}
     graph = Graph()
-    nodes = graph.import_function(ca.Function("tangent", list(given.values()), [ca.densify(along)]), ARRAYS)
+    nodes = graph.import_function(ca.Function("tangent", list(columns_in.values()), [ca.densify(along)]), ARRAYS)
     names = {
         "x": flat.x.labels(), "xd": flat.xd.labels(), "held": flat.held.labels(), "p": flat.p.labels(),
         "u": [

@@ -63,7 +63,7 @@ _BASE = {  # SI units as exponents of the base units of FMI
 
 
 def base_unit(unit: str) -> dict[str, int] | None:
-    """A unit's exponents; None if they are not whole (noise densities)."""
+    """Exponents of a unit in the base units of FMI; None if they are not integers (noise densities)."""
     total: dict[str, int] = {}
     for sign, name, power in re.findall(r"(^|[*/])(\w+|sqrt\(\w+\))(?:\^(\d+))?", unit):
         if name not in _BASE:
@@ -75,7 +75,7 @@ def base_unit(unit: str) -> dict[str, int] | None:
 
 
 class FmuExporter(Exporter):
-    """A zip with modelDescription.xml, sources and binaries."""
+    """Exporter of an FMU: a zip with modelDescription.xml, sources and binaries."""
 
     precisions = ("double",)
 
@@ -85,7 +85,7 @@ class FmuExporter(Exporter):
         self.summary = f"FMU {fmi}.0 (co-simulation, model exchange), source and binaries for Linux, Windows, aarch64."
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """The FMU, and its provenance beside it."""
+        """Write the FMU and its provenance into a folder; returns rows for the summary."""
         part = job.cut
         fmu = folder / f"{part.name}.fmu"
         exchange = exchange_of(part.model.flat)
@@ -133,38 +133,38 @@ def scalars(field: Field) -> list[str]:
 
 def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
     """All variables: name, value reference, causality, variability, unit, start, description."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     flat = part.model.flat
     number = 0
     for field in part.inputs:
         for i, name in enumerate(scalars(field)):
             start = literal_xml(flat.inputs[field.rows[0] + i])
-            found.append(_variable(name, number, "input", "continuous", field.signal.unit, field.signal.doc, start))
+            rows.append(_variable(name, number, "input", "continuous", field.signal.unit, field.signal.doc, start))
             number += 1
     number = FIRST_OUTPUT
-    taken = {entry["name"] for entry in found}
+    names = {entry["name"] for entry in rows}
     for field in part.outputs:
         for name in scalars(field):
-            own = name if name not in taken else f"out.{name}"
-            found.append(_variable(own, number, "output", "continuous", field.signal.unit, field.signal.doc, ""))
+            own = name if name not in names else f"out.{name}"
+            rows.append(_variable(own, number, "output", "continuous", field.signal.unit, field.signal.doc, ""))
             number += 1
     row = 0
     for path, signal in flat.p.signals.items():
         for name in entry_names(path, signal.size):
             kind = "tunable" if getattr(signal, "tunable", False) else "fixed"
             start = literal_xml(mission.get(row, flat.values[row]))
-            own = name if name not in taken else f"param.{name}"
-            found.append(_variable(own, FIRST_PARAM + row, "parameter", kind, signal.unit, signal.doc, start))
+            own = name if name not in names else f"param.{name}"
+            rows.append(_variable(own, FIRST_PARAM + row, "parameter", kind, signal.unit, signal.doc, start))
             row += 1
-    return found
+    return rows
 
 
 def continuous(exchange: Exchange | None, others: Iterable[str]) -> list[dict[str, Any]]:
-    """The continuous states, then their derivatives; a state that is called as another variable gets a prefix."""
+    """Continuous states, then their derivatives, as variables; a state named like another variable gets a prefix."""
     states, rates = [], []
-    taken = set(others)
+    names = set(others)
     for i, (label, unit) in enumerate(exchange.states if exchange else ()):
-        name = f"state.{label}" if label in taken else label
+        name = f"state.{label}" if label in names else label
         states.append(_variable(name, FIRST_STATE + i, "local", "continuous", unit, "", ""))
         per_s = "1/s" if unit == "1" else f"{unit}/s"
         rates.append(_variable(f"der({name})", FIRST_RATE + i, "local", "continuous", per_s, "", ""))
@@ -180,14 +180,14 @@ def _variable(name: str, vr: int, causality: str, variability: str, unit: str, d
 
 
 def literal_xml(value: float) -> str:
-    """A number that reads back to the same bits."""
+    """A number as text that reads back to the same bits."""
     return repr(float(value))
 
 
 def description(
     part: Part, fmi: int, token: str, mission: Mapping[int, float], seed: int, exchange: Exchange | None = None
 ) -> str:
-    """modelDescription.xml; `mission` holds start values that differ from the vehicle's own."""
+    """Text of modelDescription.xml; `mission` holds start values that differ from the vehicle's own."""
     rows = variables(part, mission)
     rows += continuous(exchange, [row["name"] for row in rows])
     places = {row["vr"]: i for i, row in enumerate(rows, 1)}  # indices of FMI 2
@@ -275,7 +275,7 @@ def _said(row: dict[str, Any]) -> str:
 
 
 def _is_calculated(row: dict[str, Any]) -> bool:
-    """Whether a variable follows from others at the start."""
+    """Whether a variable is calculated from others at the start (`initial="calculated"`)."""
     return row["causality"] in ("output", "local")
 
 
@@ -292,7 +292,7 @@ def _scalar3(row: dict[str, Any]) -> str:
 
 
 def build_description(part: Part) -> str:
-    """sources/buildDescription.xml of an FMU 3.0."""
+    """Text of sources/buildDescription.xml of an FMU 3.0."""
     files = "".join(f'      <SourceFile name="{name}"/>\n' for name in (f"{part.name}.c", "fmu.c"))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<fmiBuildDescription fmiVersion="3.0">\n'

@@ -10,14 +10,14 @@ from ironbird.export.targets import build_library, targets_of
 
 
 class LibraryExporter(Exporter):
-    """Shared libraries with the interface of the header."""
+    """Exporter of shared libraries with the functions of the header."""
 
     name = "library"
     summary = "Shared libraries: .so for Linux on x86-64 and aarch64, .dll for Windows, with header and source."
     precisions = ("double", "single")
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """Source, then a library for each platform."""
+        """Write the source and build a library for each platform; returns rows for the summary."""
         rows = write_source(job, folder)
         name = job.cut.name
         for target in targets_of(job.targets):

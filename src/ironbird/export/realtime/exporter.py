@@ -15,14 +15,14 @@ PLATFORMS = ("linux64", "aarch64")
 
 
 class Realtime(Exporter):
-    """A program."""
+    """Exporter of a program that simulates a vehicle in real time on small Linux boards."""
 
     name = "realtime"
     summary = "Program for small Linux boards: flies at 1 to 5 kHz, sends MAVLink over UDP, reports its own timing."
     default_part = "whole"
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
-        """Source and programs for Linux on x86-64 and aarch64."""
+        """Write source and programs for Linux on x86-64 and aarch64; returns rows for the summary."""
         part = job.cut
         name = f"{part.name}_realtime"
         values = source_values(job) | {
@@ -40,7 +40,7 @@ class Realtime(Exporter):
         rows = {"model": part.model.model_hash, "rate": f"{values['rate']} Hz"}
         for target in targets_of(job.targets or PLATFORMS):
             if target is TARGETS["win64"]:
-                continue  # it has other clocks and sockets
+                continue  # Windows has other clocks and sockets
             program = folder / "bin" / target.name / name
             sources = [folder / f"src/{part.name}.c", folder / f"src/{name}.c"]
             build_program(sources, target, program, include=[folder / "include"])

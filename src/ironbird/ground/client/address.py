@@ -1,4 +1,4 @@
-"""Where a vehicle is: `udp:14550`, `udpout:192.168.0.7:14580`, `tcp:127.0.0.1:5760`, `serial:/dev/ttyACM0:921600`."""
+"""Addresses of vehicles: `udp:14550`, `udpout:192.168.0.7:14580`, `tcp:127.0.0.1:5760`, `serial:/dev/ttyACM0:57600`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ LOOPBACK = "127.0.0.1"
 
 
 def open_wire(address: str, within_s: float) -> Wire:
-    """Open the wire to a vehicle; a server that is not there yet is tried again for `within_s`.
+    """Open the link to a vehicle; connecting to a server is retried for `within_s`.
 
-    `udp` listens where the vehicle sends to, on loopback unless another HOST of this computer is given; `udpout` speaks
-    first, to a vehicle that listens.
+    `udp` listens on the port that the vehicle sends to, on loopback unless another HOST of this computer is given;
+    `udpout`
+    sends first, to a vehicle that listens.
     """
     kind, _, rest = address.partition(":")
     if kind == "serial" and rest:

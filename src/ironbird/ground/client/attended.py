@@ -1,9 +1,9 @@
-"""The built-in ground station under live control: it obeys orders in flight, in simulation time, and writes them down.
+"""The built-in ground station under live control: it carries out orders in flight and records them.
 
-It is the pilot of a flight: polled between steps, it never waits. What it says is what the client says
-(`ironbird.ground.client.calls`), with the simulation's clock in place of the wall's; so in virtual time the same orders
-give the same flight to the last byte. An order that the autopilot refuses or does not obey in its time is reported in
-words (`orders`), and the flight goes on.
+It is the pilot of a flight: polled between steps, in simulation time, it never waits. It sends the same messages as the
+client (`ironbird.ground.client.calls`), with the simulation's clock in place of the wall's; so in virtual time the same
+orders give the same flight to the last byte. An order that the autopilot refuses or does not carry out in time is
+reported as text (`orders`), and the flight goes on.
 
 Not done: orders that are carried out at once on the vehicle's side of a cut link; they are sent again until their time
 is over.
@@ -38,7 +38,7 @@ WAITS, RUNS, DONE, REFUSED, REPLACED = "waits", "on its way", "done", "refused",
 
 @dataclass
 class Ordered:
-    """An order and its result."""
+    """An order, its state (waiting, done, failed), and the reason of a failure."""
 
     order: Order
     state: str = WAITS
@@ -46,15 +46,16 @@ class Ordered:
     future: Future[Any] | None = None
 
     def words(self) -> str:
-        """For people."""
+        """The order as a short text for a list."""
         args = " ".join(f"{key}={shortened(value, 20)}" for key, value in self.order.args.items() if value is not None)
         return f"{self.order.name} {args}".strip()
 
 
 class Attended:
-    """The pilot of one flight, for whoever gives it orders (`ORDERS`); `script` is a record of such orders to begin
-    with. `plan` is what the order `mission` flies until another mission came, `items` the same in metres from home.
-    With `accept_calibration` ArduPilot is asked to accept the offsets that it was given.
+    """The pilot of one flight that carries out orders (`ORDERS`); `script` is a record of orders to begin with.
+
+    `plan` is flown by the order `mission` until another mission is given, `items` is the same in metres from home. With
+    `accept_calibration` ArduPilot gets the command to accept the given sensor offsets.
     """
 
     def __init__(
@@ -104,22 +105,22 @@ class Attended:
         return self.calls.telemetry
 
     def close(self) -> None:
-        """Let go of the wire. May be called twice."""
+        """Close the link; further calls do nothing."""
         self.calls.core.close()
 
     def order(self, name: str, args: Mapping[str, Any]) -> None:
-        """Have something done at the next poll; `TypeError` or `ValueError` if its arguments are not the order's."""
+        """Carry out an order at the next poll; `TypeError` or `ValueError` if its arguments are wrong."""
         _checked(name, args)
-        json.dumps(dict(args))  # what cannot be written down is no order
+        json.dumps(dict(args))  # refuse arguments that a record cannot hold
         ORDERS[name](self, **args).close()
-        if name == "sticks":  # while time stands only their newest place counts
+        if name == "sticks":  # while time is paused only their newest position counts
             self._next = [order for order in self._next if order.name != name]
         if sum(one.state == RUNS for one in self.orders) + len(self._next) >= MOST_RUNNING:
-            raise LinkError(f"{MOST_RUNNING} orders are on their way already")
+            raise LinkError(f"{MOST_RUNNING} orders are on their way already: wait until some have ended")
         self._next.append(Order(0, name, dict(args)))
 
     def end(self) -> None:
-        """Let the flight be over."""
+        """Mark the flight as finished."""
         self.finished = True
 
     def record(self) -> str:
@@ -131,24 +132,24 @@ class Attended:
         return dict(sorted(self.calls.table.values()))
 
     def _give(self, order: Order, now_us: int) -> None:
-        given = Ordered(Order(now_us, order.name, order.args))
-        self._lines.append(given.order.text())
+        entry = Ordered(Order(now_us, order.name, order.args))
+        self._lines.append(entry.order.text())
         if order.name in MOVES:
             for other in self.orders:
                 if other.state == RUNS and other.order.name in MOVES and other.future is not None:
                     other.future.cancel()
                     other.state, other.why = REPLACED, f"by {order.name}"
-        if len(self.orders) >= MOST_KEPT:  # the oldest that is over is forgotten
+        if len(self.orders) >= MOST_KEPT:  # drop the oldest that is over
             oldest = next((one for one in self.orders if one.state != RUNS), None)
             self.orders = [one for one in self.orders if one is not oldest]
-        self.orders.append(given)
+        self.orders.append(entry)
         if order.name != "sticks":
-            self.station.note("order", given.words())
+            self.station.note("order", entry.words())
         try:
-            given.future = self.calls.core.submit(ORDERS[order.name](self, **order.args))
-            given.state = RUNS
+            entry.future = self.calls.core.submit(ORDERS[order.name](self, **order.args))
+            entry.state = RUNS
         except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record written by hand
-            given.state, given.why = REFUSED, str(error)
+            entry.state, entry.why = REFUSED, str(error)
 
     def _look(self, ordered: Ordered, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
@@ -161,13 +162,13 @@ class Attended:
     # ------------------------------------------------------------------------------------------ orders
 
     def _accept_calibration(self) -> Script:
-        """Before the first order is done: until then arming is refused, and asked for again."""
+        """Make ArduPilot accept the calibration before the first order; until then arming is refused and retried."""
         yield from self.calls.meet(READY_S)
         yield from self.hands.wait("an attitude", lambda: not math.isnan(self.calls.telemetry.attitude[0]))
         yield from self.hands.ask_to_accept_calibration()
 
     def fly_mission(self, item: int = 0) -> Script:
-        """Fly the mission: the vehicle's own is handed over first, once it is ready."""
+        """Fly the mission from an item; the flight's own mission is uploaded first, once the vehicle is ready."""
         if self._own is not None:
             yield from self.calls.wait_ready(READY_S)
             plan, self._own = self._own, None
@@ -183,16 +184,16 @@ class Attended:
         yield from self.calls.start_mission(int(item), MISSION_S)
 
     def take_mission(self, items: Sequence[Sequence[Any]]) -> Script:
-        """Another mission, in metres from home."""
+        """Replace the mission; items are in metres from home."""
         local = [LocalItem(*item) for item in items]
         yield from self.calls.upload_mission(local, MISSION_S)
         self._own, self.items = None, local
 
     def go_to(self, north_m: float, east_m: float, height_m: float | None = None) -> Script:
-        """To a place, as ground stations do it: the autopilot holds there by itself."""
+        """Fly to a place (m from home) with a reposition command: the autopilot holds there by itself."""
         self.hands.allow(MOVE_S)
         if not self.station.armed:
-            raise LinkError("not armed")
+            raise LinkError("goto: the vehicle is not armed; order 'arm' or 'take_off' first")
         if height_m is None:
             yield from self.hands.wait("a height", lambda: not math.isnan(self.calls.telemetry.height_m))
             height_m = max(self.calls.telemetry.height_m, 0.0)

@@ -1,4 +1,4 @@
-"""Handshakes of calls: several are on their way at once, each with one deadline for all that it does."""
+"""Handshakes of calls: several run at once, each with one deadline for all that it does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEE_MODE_S = 3.0  # heartbeats come once a second
 
 @dataclass
 class Running:
-    """A call on its way."""
+    """A call in progress: its generator, its future, and its deadline."""
 
     script: Generator[None, None, Any]
     future: Future[Any] = field(default_factory=Future)
@@ -29,31 +29,31 @@ class Running:
 
 
 class CallHandshakes(Handshakes):
-    """Handshakes under the deadline of the call that goes on now; what is so already is not asked for."""
+    """Handshakes under the deadline of the present call; a state that already holds is not requested."""
 
     refusals = (numbers.MAV_RESULT_DENIED, numbers.MAV_RESULT_UNSUPPORTED)
     now: Running | None = None
 
     def allow(self, within_s: float) -> None:
-        """Give the call that goes on now its deadline."""
+        """Set the deadline of the present call."""
         if not 0.0 < within_s <= 1e7:
             raise LinkError(f"a deadline of {within_s!r} s: give more than 0")
         assert self.now is not None
         self.now.until, self.now.within_s = self.station.wall_s() + within_s, within_s
 
     def begin(self, name: str, wall_s: float = math.inf, sim_s: float = math.inf) -> Step:
-        """Begin to wait for something until the deadline of the call."""
+        """Begin a step that waits until the deadline of the call."""
         wall = self.station.wall_s()
         left_s = self.now.until - wall if self.now is not None else wall_s
         self.step = Step(name, max(left_s, 0.0), math.inf, wall, self.station.now_s)
         return self.step
 
     def failed(self, step: Step, why: str) -> LinkError:
-        """The error of a call: who did not do what, for how long, and what was received last."""
+        """The error of a call: what did not happen, for how long, and the last message received."""
         station = self.station
         within_s = self.now.within_s if self.now is not None else math.nan
         who = f"{station.dialect.name} (system {station.system})" if station.system else "no vehicle"
-        heard = f"{station.wall_s() - station.last_message_wall:.1f} s ago {station.last_message}"
+        last = f"{station.wall_s() - station.last_message_wall:.1f} s ago {station.last_message}"
         others = f"; received, but not from the vehicle: {', '.join(sorted(station.others))}" if station.others else ""
         if why.startswith("not done"):
             why = f"not done within {within_s:g} s"
@@ -61,18 +61,18 @@ class CallHandshakes(Handshakes):
             f"{station.wire.name}, {who}: '{step.name}' {why}"
             + (f"; {step.note}" if step.note else "")
             + f"; last heartbeat: {station.last_heartbeat or 'none'}; last text: {station.last_text or 'none'}; "
-            + f"last message: {heard if station.last_message else 'none'}{others}"
+            + f"last message: {last if station.last_message else 'none'}{others}"
         )
 
     def arm(self) -> Script:
-        """Arm if need be."""
+        """Arm the vehicle unless it is armed already."""
         if not self.station.armed:
             yield from super().arm()
 
     def change_mode(self, word: str) -> Script:
-        """Ask for a mode by word or by the autopilot's own name, and see it in the heartbeat."""
+        """Command a mode by word or by the autopilot's own name, until the heartbeat reports it."""
         name = self.station.modes.get(word.lower(), word).upper()
-        while self.station.mode != name:  # asked again if it fell back before it was seen
+        while self.station.mode != name:  # commanded again if the mode fell back before it was reported
             yield from self.set_mode(name)
 
     def see_mode(self, name: str) -> Script:
@@ -84,7 +84,7 @@ class CallHandshakes(Handshakes):
             yield
 
     def reposition(self, place: tuple[float, float, float]) -> Script:
-        """Send it to a place, where it holds by itself."""
+        """Send the vehicle to a place, where it holds by itself."""
         station = self.station
         yield from self.wait("a home position", lambda: station.home is not None)
         assert station.home is not None
@@ -92,13 +92,13 @@ class CallHandshakes(Handshakes):
             yield from self.change_mode(mode)
         latitude, longitude, _ = to_geodetic(Home(*station.home), place)
         height = station.home[2] - place[2]  # above the sea
-        options = (-1.0, 1.0, 0.0, math.nan)  # as fast as it likes; change the mode
+        options = (-1.0, 1.0, 0.0, math.nan)  # default speed; change the mode
         yield from self.ask_int("a new place", numbers.DO_REPOSITION, options, (latitude, longitude, height))
 
     def ask_int(
         self, name: str, command: int, params: tuple[float, float, float, float], place: tuple[float, float, float]
     ) -> Script:
-        """Give a command with a place on the earth, exact in degrees."""
+        """Give a command with a place on the earth (COMMAND_INT), exact in degrees."""
         first, second, third, fourth = params
 
         def send() -> None:

@@ -1,4 +1,4 @@
-"""The calls of the client, each written once: what it asks for, what it waits for, and when it gives up."""
+"""The calls of the client, each written once: which command it sends, what it waits for, and its deadline."""
 
 from __future__ import annotations
 
@@ -453,7 +453,7 @@ class Calls:
     # ------------------------------------------------------------------------------------------ parts of calls
 
     def _leave_for(self, word: str) -> Script:
-        """A mode in which set-points are of no use: their stream ends when the mode is there."""
+        """Change to a mode that ignores set-points; their stream ends when the mode is reported."""
         yield from self.hands.change_mode(word)
         if self.telemetry.mode != "offboard":
             self.core.streams.pop("set-point", None)
@@ -470,25 +470,25 @@ class Calls:
             raise
 
     def _go(self, place: tuple[float, float, float], yaw: float | None, radius: float) -> Script:
-        if self.station.kind == "plane":  # wings are sent to circle about a place, in every autopilot
+        if self.station.kind == "plane":  # wings get a reposition command, with every autopilot
             yield from self.hands.reposition(place)
             self.core.streams.pop("set-point", None)
         else:
             yield from self._offboard(moving(position=place, yaw=yaw))
 
         def there() -> bool:
-            told = self.telemetry
-            near = math.dist(told.position, place) < radius
-            return near and (yaw is None or abs(math.remainder(told.attitude[2] - yaw, 2 * math.pi)) < ARRIVED_RAD)
+            now = self.telemetry
+            near = math.dist(now.position, place) < radius
+            return near and (yaw is None or abs(math.remainder(now.attitude[2] - yaw, 2 * math.pi)) < ARRIVED_RAD)
 
         yield from self._arrive("arrival at " + ", ".join(f"{part:g}" for part in place) + " m", there)
 
     def _arrive(self, name: str, there: Callable[[], bool]) -> Script:
-        """Wait for an arrival; a vehicle that no longer follows its set-points does not come."""
+        """Wait for an arrival; fails if the vehicle no longer follows its set-points."""
         station = self.station
         step, mode, streamed = self.hands.begin(name), station.mode, "set-point" in self.core.streams
         while not there():
-            if (streamed and station.mode != mode) or not station.armed:  # a wing is sent without a stream
+            if (streamed and station.mode != mode) or not station.armed:  # a wing flies without a stream of set-points
                 raise self.hands.failed(
                     step, f"is given up: the vehicle changed from mode {mode} to {station.last_heartbeat}"
                 )
@@ -499,7 +499,7 @@ class Calls:
         return self.telemetry.position
 
     def _ahead(self, place: tuple[float, float, float]) -> Call[tuple[float, float, float]]:
-        """From forward, right and down of here to north, east and down."""
+        """A place forward, right and down of the vehicle as north, east and down."""
         north, east, down = yield from self._known_position()
         yield from self.hands.wait("a heading", lambda: not math.isnan(self.telemetry.attitude[2]))
         yaw = self.telemetry.attitude[2]
@@ -511,33 +511,33 @@ class Calls:
 
     # ------------------------------------------------------------------------------------------ what came
 
-    def _take_param(self, said: Any) -> None:
-        value = self.station.dialect.decoded(said.param_value, said.param_type)
-        name = said.param_id.partition(b"\0")[0].decode(errors="replace")
+    def _take_param(self, message: Any) -> None:
+        value = self.station.dialect.decoded(message.param_value, message.param_type)
+        name = message.param_id.partition(b"\0")[0].decode(errors="replace")
         if not math.isfinite(value):
             return
-        place = said.param_index
-        if place < said.param_count:
-            self._table_size = said.param_count
+        place = message.param_index
+        if place < message.param_count:
+            self._table_size = message.param_count
         else:  # ArduPilot's answer to a new value has no place
             place = next((known for known, (its, _) in self.table.items() if its == name), None)
         if place is not None:
             self.table[place] = (name, value)
 
-    def _take_count(self, said: Any) -> None:
-        if said.mission_type == 0:
-            self._mission_count = said.count
+    def _take_count(self, message: Any) -> None:
+        if message.mission_type == 0:
+            self._mission_count = message.count
 
-    def _take_item(self, said: Any) -> None:
-        if said.mission_type != 0 or said.seq >= ITEMS_MOST or not math.isfinite(said.z):
+    def _take_item(self, message: Any) -> None:
+        if message.mission_type != 0 or message.seq >= ITEMS_MOST or not math.isfinite(message.z):
             return
-        self._mission_items[said.seq] = PlanItem(
-            said.command,
-            said.frame,
-            (said.param1, said.param2, said.param3, said.param4),
-            said.x * 1e-7,
-            said.y * 1e-7,
-            said.z,
+        self._mission_items[message.seq] = PlanItem(
+            message.command,
+            message.frame,
+            (message.param1, message.param2, message.param3, message.param4),
+            message.x * 1e-7,
+            message.y * 1e-7,
+            message.z,
         )
 
 
@@ -551,5 +551,5 @@ def _param_name(name: str) -> str:
     return name
 
 
-def _from(place: Home, told: Telemetry) -> tuple[float, float, float]:
-    return to_local(place, told.latitude_deg, told.longitude_deg, told.height_m)
+def _from(place: Home, telemetry: Telemetry) -> tuple[float, float, float]:
+    return to_local(place, telemetry.latitude_deg, telemetry.longitude_deg, telemetry.height_m)

@@ -1,9 +1,9 @@
-"""The protocol core of the client: one thread that receives, keeps the streams going and advances every call.
+"""The protocol core of the client: one thread that receives, sends the streams and advances every call.
 
 A call is a generator, as the steps of a ground station are (`ground/handshakes.py`): it yields while it waits. The
-faces (`faces.py`) hand calls over and wait for their result, blocking or in asyncio. Each call has one deadline for all
-that it does. Time is the wall's, but streams also follow the vehicle's clock, so that a simulation that is faster than
-real time gets its set-points as often as it needs them.
+interfaces (`faces.py`) submit calls and wait for their result, blocking or in asyncio. Each call has one deadline for
+all that it does. Time is wall time, but streams also follow the vehicle's clock, so that a simulation faster than real
+time gets its set-points as often as it needs them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ironbird.protocols.mavlink import dialect
 T = TypeVar("T")
 Call = Generator[None, None, T]
 STREAM_S = 0.05  # between two set-points, of the wall and of the vehicle's clock; autopilots want 0.5 s at most
-LOOK_S = 0.02  # between two looks at what a call waits for, if nothing comes
+LOOK_S = 0.02  # between two checks of what a call waits for, if nothing arrives
 IDLE_S = 0.2
 MOST_NOTES = 200
 
@@ -37,8 +37,9 @@ MOST_NOTES = 200
 class Core:
     """A station for one vehicle, its telemetry, and the thread of its calls.
 
-    `start` it or `turn` it in time, `submit` calls, `close` it in any case. In a `simulated` one only the time that it
-    is turned with counts.
+    Call `start`, or `turn` periodically; `submit` calls; `close` in any case. If `simulated`, only the time given
+    to `turn`
+    counts.
     """
 
     def __init__(self, wire: Wire, *, system: int = 0, simulated: bool = False) -> None:
@@ -60,11 +61,11 @@ class Core:
     # ------------------------------------------------------------------------------------------ the thread
 
     def start(self) -> None:
-        """Start receiving."""
+        """Start the thread that receives and advances calls."""
         self._thread.start()
 
     def submit(self, script: Generator[None, None, T]) -> Future[T]:
-        """Have a call gone on with; its future has the result or the error."""
+        """Run a call; its future gets the result or the error."""
         running = Running(script)
         with self._lock:
             if self._closing:
@@ -75,7 +76,7 @@ class Core:
         return running.future
 
     def close(self) -> None:
-        """End the streams, all calls that wait, and the thread. May be called twice."""
+        """End the streams, all waiting calls, and the thread; further calls do nothing."""
         with self._lock:
             self._closing = True
         with contextlib.suppress(OSError):
@@ -93,12 +94,12 @@ class Core:
             received = self.station.received
             self.turn(time.monotonic() - self._wall_0)
             if came and received == self.station.received:
-                time.sleep(1e-3)  # a line that hangs up is always ready, and empty
+                time.sleep(1e-3)  # a closed line is always readable, and empty
             del self.station.autopilot_events[:-MOST_NOTES]
         self.streams.clear()
 
     def turn(self, now_s: float) -> None:
-        """Receive, send what is due, and go on with every call; the time is that of streams."""
+        """Receive, send what is due, and advance every call; `now_s` is the time for streams."""
         if self._broken is None:
             try:
                 self.listener.listen(now_s)
@@ -113,7 +114,7 @@ class Core:
                 self._running = [one for one in self._running if one not in over]
 
     def _goes_on(self, one: Running) -> bool:
-        """Go on with a call; False when it is over."""
+        """Advance a call; returns False when it is over."""
         if one.future.cancelled():
             one.script.close()
             return False
@@ -156,7 +157,7 @@ class Core:
     # ------------------------------------------------------------------------------------------ streams
 
     def stream(self, name: str, point: SetPoint) -> None:
-        """Say this from now on, at once and then again and again."""
+        """Send a set-point from now on periodically, under a name that a later one replaces."""
         self.streams[name] = point
         self._send(point)
 
@@ -179,7 +180,7 @@ class Core:
 
 
 def _settle(future: Future[Any], value: Any, error: BaseException | None) -> None:
-    """Result or error, unless no caller waits any more."""
+    """Set the result or the error of a future, unless no caller waits any more."""
     if future.set_running_or_notify_cancel():
         if error is not None:
             future.set_exception(error)

@@ -1,4 +1,4 @@
-"""Two faces of one client: calls that block, and calls to be awaited in asyncio."""
+"""Two interfaces of one client: calls that block, and calls to be awaited in asyncio."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RemoteVehicle:
         self.close()
 
     def close(self) -> None:
-        """End the streams and let go of the link; the vehicle's own failsafe takes over. May be called twice."""
+        """End the streams and close the link; the vehicle's own failsafe takes over. Further calls do nothing."""
         self._calls.core.close()
 
     @property
@@ -143,7 +143,7 @@ class AsyncRemoteVehicle:
         await self.close()
 
     async def close(self) -> None:
-        """End the streams and let go of the link. May be called twice."""
+        """End the streams and close the link; further calls do nothing."""
         await asyncio.to_thread(self._calls.core.close)
 
     @property

@@ -1,4 +1,4 @@
-"""What a vehicle says over MAVLink, kept as one snapshot: the ears of programs, whoever flies the vehicle."""
+"""Telemetry of a vehicle over MAVLink, kept as one snapshot, for programs that observe or command it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ironbird.ground.station import Station
 from ironbird.protocols.mavlink import dialect
 from ironbird.rotations import euler
 
-ASK_STREAMS_S = 2.0  # what was asked for and does not come is asked for again
+ASK_STREAMS_S = 2.0  # after so long, streams that do not arrive are requested again
 ASK_STREAMS = 5  # times
-RATES_HZ = {  # asked for after the first heartbeat; the last is the truth, which simulations send
+RATES_HZ = {  # requested after the first heartbeat; the last is the truth, which simulations send
     dialect.LOCAL_POSITION_NED: 20.0,
     dialect.ATTITUDE: 20.0,
     dialect.GLOBAL_POSITION_INT: 5.0,
@@ -28,12 +28,12 @@ RATES_HZ = {  # asked for after the first heartbeat; the last is the truth, whic
 
 
 class Listener:
-    """Keeps what a station receives as `telemetry`, and requests what that needs; `listen` takes what came."""
+    """Keeps what a station receives as `telemetry`, and requests the messages it needs; call `listen` periodically."""
 
     def __init__(self, station: Station) -> None:
         self.station = station
         self.telemetry = Telemetry()
-        self._asked = (0, -math.inf)  # how often streams were asked for, and when
+        self._asked = (0, -math.inf)  # number of requests for streams, and time of the last
         for message, taker in (
             (dialect.HEARTBEAT, self._take_heartbeat),
             (dialect.LOCAL_POSITION_NED, self._take_local),
@@ -42,16 +42,19 @@ class Listener:
             (dialect.VFR_HUD, self._take_hud),
             (dialect.HIL_STATE_QUATERNION, self._take_truth),
             (dialect.SYS_STATUS, self._take_status),
-            (dialect.GPS_RAW_INT, lambda said: self._know(fix=said.fix_type, satellites=said.satellites_visible)),
-            (dialect.HOME_POSITION, lambda said: self._know(home=station.home)),
-            (dialect.EXTENDED_SYS_STATE, lambda said: self._know(landed=station.landed)),
-            (dialect.MISSION_CURRENT, lambda said: self._know(item=said.seq)),
-            (dialect.STATUSTEXT, lambda said: self._know(text=station.last_text)),
+            (
+                dialect.GPS_RAW_INT,
+                lambda fields: self._know(fix=fields.fix_type, satellites=fields.satellites_visible),
+            ),
+            (dialect.HOME_POSITION, lambda fields: self._know(home=station.home)),
+            (dialect.EXTENDED_SYS_STATE, lambda fields: self._know(landed=station.landed)),
+            (dialect.MISSION_CURRENT, lambda fields: self._know(item=fields.seq)),
+            (dialect.STATUSTEXT, lambda fields: self._know(text=station.last_text)),
         ):
             station.listen(message, taker)
 
     def listen(self, now_s: float) -> None:
-        """Receive, send the heartbeat, and request what is missing; the time is that of deadlines."""
+        """Receive, send the heartbeat, and request missing messages; `now_s` is the time for deadlines."""
         station = self.station
         station.now_s = now_s
         station.receive()
@@ -63,7 +66,7 @@ class Listener:
 
     # ------------------------------------------------------------------------------------------ what came
 
-    def _take_heartbeat(self, said: Any) -> None:
+    def _take_heartbeat(self, message: Any) -> None:
         station = self.station
         words = {name: word for word, name in reversed(station.modes.items())}
         self._know(
@@ -72,30 +75,30 @@ class Listener:
         )  # fmt: skip
 
     def _know(self, **changes: Any) -> None:
-        """Take over what is a number; a message with anything else is left out."""
+        """Update the telemetry; a message with a value that is not finite is ignored."""
         values = [part for value in changes.values() for part in (value if isinstance(value, tuple) else (value,))]
         if any(isinstance(value, float) and not math.isfinite(value) for value in values):
             changes = {"bad": self.telemetry.bad + 1}
         self.telemetry = replace(self.telemetry, **changes)
 
-    def _take_local(self, said: Any) -> None:
-        place, speed = (said.x, said.y, said.z), (said.vx, said.vy, said.vz)
-        self._know(time_s=said.time_boot_ms * 1e-3, position=place, velocity=speed)
+    def _take_local(self, message: Any) -> None:
+        place, speed = (message.x, message.y, message.z), (message.vx, message.vy, message.vz)
+        self._know(time_s=message.time_boot_ms * 1e-3, position=place, velocity=speed)
 
-    def _take_attitude(self, said: Any) -> None:
-        rates = (said.rollspeed, said.pitchspeed, said.yawspeed)
-        self._know(time_s=said.time_boot_ms * 1e-3, attitude=(said.roll, said.pitch, said.yaw), rates=rates)
+    def _take_attitude(self, message: Any) -> None:
+        rates = (message.rollspeed, message.pitchspeed, message.yawspeed)
+        self._know(time_s=message.time_boot_ms * 1e-3, attitude=(message.roll, message.pitch, message.yaw), rates=rates)
 
-    def _take_position(self, said: Any) -> None:
-        place = {"latitude_deg": said.lat * 1e-7, "longitude_deg": said.lon * 1e-7}
-        self._know(**place, height_m=said.relative_alt * 1e-3, sea_height_m=said.alt * 1e-3)
+    def _take_position(self, message: Any) -> None:
+        place = {"latitude_deg": message.lat * 1e-7, "longitude_deg": message.lon * 1e-7}
+        self._know(**place, height_m=message.relative_alt * 1e-3, sea_height_m=message.alt * 1e-3)
 
-    def _take_hud(self, said: Any) -> None:
-        self._know(airspeed_mps=said.airspeed, throttle=said.throttle * 0.01)
+    def _take_hud(self, message: Any) -> None:
+        self._know(airspeed_mps=message.airspeed, throttle=message.throttle * 0.01)
 
-    def _take_truth(self, said: Any) -> None:
-        stamp_us, q, rates = said[0], said[1:5], said[5:8]
-        latitude, longitude, height, *speed = said[8:14]
+    def _take_truth(self, message: Any) -> None:
+        stamp_us, q, rates = message[0], message[1:5], message[5:8]
+        latitude, longitude, height, *speed = message[8:14]
         length = math.hypot(*q)
         if not all(map(math.isfinite, (*q, *rates))) or not 0.5 < length < 2.0:
             self._know(bad=self.telemetry.bad + 1)
@@ -108,12 +111,12 @@ class Listener:
         )  # fmt: skip
         self._know(truth=truth)
 
-    def _take_status(self, said: Any) -> None:
+    def _take_status(self, message: Any) -> None:
         known: dict[str, Any] = {"ready": self.station.healthy}
-        if said.voltage_battery != 0xFFFF:
-            known["battery_voltage_V"] = said.voltage_battery * 1e-3
-        if said.current_battery >= 0:
-            known["battery_current_A"] = said.current_battery * 1e-2
-        if said.battery_remaining >= 0:
-            known["battery_share"] = said.battery_remaining * 1e-2
+        if message.voltage_battery != 0xFFFF:
+            known["battery_voltage_V"] = message.voltage_battery * 1e-3
+        if message.current_battery >= 0:
+            known["battery_current_A"] = message.current_battery * 1e-2
+        if message.battery_remaining >= 0:
+            known["battery_share"] = message.battery_remaining * 1e-2
         self._know(**known)

@@ -1,4 +1,4 @@
-"""Set-points of a program as MAVLink messages: what is not given is masked out [MAVLink2]."""
+"""Set-points of a program as MAVLink messages; values that are not given are masked out [MAVLink2]."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FARTHEST, FASTEST = 1e6, 1e3
 
 @dataclass(frozen=True)
 class SetPoint:
-    """A message that is sent again and again until another takes its place; the vehicle's ids are added then."""
+    """A message that is sent periodically until another replaces it; the vehicle's ids are added then."""
 
     message: Message
     fields: dict[str, Any]
@@ -42,7 +42,7 @@ def moving(
     yaw_rate: float | None = None,
     frame: Frame = "earth",
 ) -> SetPoint:
-    """Position, velocity and acceleration in m, m/s and m/s2; north, east, down or forward, right, down."""
+    """Set-point of position, velocity, acceleration in m, m/s, m/s2; north, east, down or forward, right, down."""
     fields, mask = _motion(velocity, acceleration, yaw, yaw_rate)
     fields |= dict(zip("xyz", _finite("position", position, FARTHEST), strict=True))
     mask |= NO_POSITION if position is None else 0
@@ -53,7 +53,7 @@ def moving(
 
 
 def moving_globally(latitude_deg: float, longitude_deg: float, height_m: float, yaw: float | None) -> SetPoint:
-    """A place on the earth, its height over home."""
+    """Set-point of a place on the earth, its height above home in m."""
     fields, mask = _motion(None, None, yaw, None)
     _finite("place", (latitude_deg, longitude_deg, height_m), FARTHEST)
     if abs(latitude_deg) > 90 or abs(longitude_deg) > 180:
@@ -64,7 +64,7 @@ def moving_globally(latitude_deg: float, longitude_deg: float, height_m: float, 
 
 
 def leaning(roll: float, pitch: float, yaw: float, thrust: float) -> SetPoint:
-    """An attitude in rad, and thrust from 0 to 1."""
+    """Set-point of an attitude in rad, and thrust from 0 to 1."""
     angles = _finite("attitude", (roll, pitch, yaw), FASTEST)
     return SetPoint(
         dialect.SET_ATTITUDE_TARGET,
@@ -74,7 +74,7 @@ def leaning(roll: float, pitch: float, yaw: float, thrust: float) -> SetPoint:
 
 
 def turning(roll_rate: float, pitch_rate: float, yaw_rate: float, thrust: float) -> SetPoint:
-    """Rates of the body in rad/s, and thrust from 0 to 1."""
+    """Set-point of body rates in rad/s, and thrust from 0 to 1."""
     names = ("body_roll_rate", "body_pitch_rate", "body_yaw_rate")
     rates = _finite("rates", (roll_rate, pitch_rate, yaw_rate), FASTEST)
     fields: dict[str, Any] = dict(zip(names, rates, strict=True))
@@ -84,7 +84,7 @@ def turning(roll_rate: float, pitch_rate: float, yaw_rate: float, thrust: float)
 
 
 def sticks(roll: float, pitch: float, throttle: float, yaw: float, buttons: int = 0) -> SetPoint:
-    """Sticks from -1 to 1: right, forward, up and clockwise are positive; throttle 0 is its middle."""
+    """Stick positions from -1 to 1: right, forward, up and clockwise are positive; throttle 0 is its centre."""
     for name, value in (("roll", roll), ("pitch", pitch), ("throttle", throttle), ("yaw", yaw)):
         if not -1.0 <= value <= 1.0:
             raise LinkError(f"stick {name} is {value:g}; give -1 to 1")

@@ -1,4 +1,4 @@
-"""What a vehicle says of itself, as one snapshot in SI and radians."""
+"""Telemetry of a vehicle as one snapshot in SI units and radians."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ class Telemetry:
     item: int = -1  # of the mission
     text: str = ""  # its last text message
     truth: Truth | None = None
-    bad: int = 0  # messages that were left out: what they say is no number
+    bad: int = 0  # messages that were ignored: a value was not finite

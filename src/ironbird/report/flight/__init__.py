@@ -1,1 +1,1 @@
-"""The page of one flight, and the pieces it is made of."""
+"""The page of one flight, and the parts that it is composed of."""

@@ -1,4 +1,4 @@
-"""The part of the flight page that sets the autopilot's own log beside the truth."""
+"""The section of the flight page that compares the autopilot's own log with the truth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERROR_INKS = (ink(0), ink(2), ink(3))
 
 
 def autopilot_section(autopilot: AutopilotEstimate | LinkError, plots: Plots) -> Json | None:
-    """What the template shows: the clocks, a table of errors, plots; or why there are none."""
+    """Content of the section: clocks, a table of errors, plots; or the reason why there are none."""
     if isinstance(autopilot, LinkError):
         return {"problem": str(autopilot), "clock": "", "notes": [], "errors": [], "panels": [], "faults": False}
     if not plots.log.rows():
@@ -47,7 +47,7 @@ def autopilot_section(autopilot: AutopilotEstimate | LinkError, plots: Plots) ->
 
 
 def _error_rows(autopilot: AutopilotEstimate) -> list[list[str]]:
-    """Quantity, rms and greatest error with its time; then rms before and from the first fault on, if there is one."""
+    """Quantity, rms and greatest error with its time; then rms before and after the first fault, if there is one."""
     rows = []
     for error in autopilot.errors():
         row = [error.name, error.unit, _number(error.rms), _number(error.most), f"{error.at_s:.1f}"]
@@ -62,7 +62,7 @@ def _number(value: float) -> str:
 
 
 class _Drawn:
-    """Figures of the section; each is made only if the log has what it shows."""
+    """Figures of the section; each is drawn only if the log has its signals."""
 
     def __init__(self, autopilot: AutopilotEstimate, plots: Plots) -> None:
         self.autopilot, self.plots = autopilot, plots
@@ -71,7 +71,7 @@ class _Drawn:
         self.output_unit = "pulse width, ms" if self.pulses else "share of full range"
 
     def modes(self) -> str:
-        """Bands of the modes and of the estimator in charge, above the faults."""
+        """Bands of the modes and of the active estimator, above the faults."""
         modes, leaders = self.autopilot.modes(), self.autopilot.leaders()
         rows = [("Mode", self._spans(modes))] if modes else []
         if len(leaders) > 1:
@@ -79,7 +79,7 @@ class _Drawn:
         return self.plots.bands("autopilot-modes", [*rows, *self.plots.fault_rows()]) if rows else ""
 
     def _spans(self, changes: list[tuple[float, str]]) -> list[Span]:
-        """From each change to the next, one colour for each name."""
+        """Spans from each change to the next, one colour for each name."""
         inks: dict[str, str] = {}
         spans = []
         ends = [*(time_s for time_s, _ in changes[1:]), self.plots.end]
@@ -91,12 +91,12 @@ class _Drawn:
         return spans
 
     def height(self) -> str:
-        """Above home."""
-        found = self.autopilot.estimated("position")
-        if found is None:
+        """Plot of the height above home: truth, estimate, GNSS and barometer."""
+        estimate = self.autopilot.estimated("position")
+        if estimate is None:
             return ""
         true = self.autopilot.truth("position")
-        curves = [self.plots.truth(-true[:, 2], "m"), self.plots.estimate(-found[:, 2], "m")]
+        curves = [self.plots.truth(-true[:, 2], "m"), self.plots.estimate(-estimate[:, 2], "m")]
         gnss, baro = self.autopilot.estimated("gnss"), self.autopilot.estimated("baro")
         if gnss is not None:
             curves.append(self.plots.measured(-gnss[:, 2], "GNSS", ink(0), "m"))
@@ -105,14 +105,14 @@ class _Drawn:
         return self.plots.figure("autopilot-height", curves)
 
     def horizontal(self) -> str:
-        """North and east."""
-        found = self.autopilot.estimated("position")
-        if found is None:
+        """Plots of the north and east position: truth, estimate and GNSS."""
+        estimate = self.autopilot.estimated("position")
+        if estimate is None:
             return ""
         true, gnss = self.autopilot.truth("position"), self.autopilot.estimated("gnss")
         rows = []
         for i, name in enumerate(AXES_N[:2]):
-            curves = [self.plots.truth(true[:, i], "m"), self.plots.estimate(found[:, i], "m")]
+            curves = [self.plots.truth(true[:, i], "m"), self.plots.estimate(estimate[:, i], "m")]
             if gnss is not None:
                 curves.append(self.plots.measured(gnss[:, i], "GNSS", ink(0), "m"))
             rows.append((name, curves))
@@ -126,29 +126,29 @@ class _Drawn:
         ]
 
     def position_error(self) -> str:
-        """Estimate minus truth."""
+        """Plots of the position error (estimate minus truth) by axis."""
         if self.autopilot.estimated("position") is None:
             return ""
         return self.plots.figure("autopilot-error", self._errors("position", AXES_N, "m"))
 
     def velocity(self) -> str:
-        """Truth and estimate by axis, and the error."""
-        found = self.autopilot.estimated("velocity")
-        if found is None:
+        """Plots of the velocity: truth and estimate by axis, and the error."""
+        estimate = self.autopilot.estimated("velocity")
+        if estimate is None:
             return ""
         truth = self.autopilot.truth("velocity")
         rows = [
-            (name, [self.plots.truth(truth[:, i], "m/s"), self.plots.estimate(found[:, i], "m/s")])
+            (name, [self.plots.truth(truth[:, i], "m/s"), self.plots.estimate(estimate[:, i], "m/s")])
             for i, name in enumerate(AXES_N)
         ]
         return self.plots.stack("autopilot-velocity", [*rows, ("error", self._errors("velocity", AXES_N, "m/s"))])
 
     def attitude(self) -> str:
-        """Truth and estimate by angle, and the error."""
-        found = self.autopilot.estimated("attitude")
-        if found is None:
+        """Plots of the attitude: truth and estimate by angle, and the error."""
+        matrices = self.autopilot.estimated("attitude")
+        if matrices is None:
             return ""
-        truth, estimate = np.degrees(euler(self.autopilot.truth("attitude"))), np.degrees(euler(found))
+        truth, estimate = np.degrees(euler(self.autopilot.truth("attitude"))), np.degrees(euler(matrices))
         rows = []
         for i, name in enumerate(ANGLES):
             own = self.plots.estimate(estimate[:, i], "°", turns=True)
@@ -157,31 +157,31 @@ class _Drawn:
         return self.plots.stack("autopilot-attitude", [*rows, ("error", errors)])
 
     def ratios(self) -> str:
-        """Test ratios of the estimator in charge."""
-        found = self.autopilot.estimated("test_ratio")
-        if found is None:
+        """Plot of the test ratios of the active estimator."""
+        ratios = self.autopilot.estimated("test_ratio")
+        if ratios is None:
             return ""
-        curves = [self.plots.curve(found[:, i], name, ink(i), "") for i, name in enumerate(RATIOS)]
+        curves = [self.plots.curve(ratios[:, i], name, ink(i), "") for i, name in enumerate(RATIOS)]
         return self.plots.figure("autopilot-ratios", curves)
 
     def outputs(self) -> str:
-        """Commands to the actuators."""
-        found = self.autopilot.estimated("output")
-        if found is None:
+        """Plot of the autopilot's commands to the actuators."""
+        commands = self.autopilot.estimated("output")
+        if commands is None:
             return ""
         factor, unit = (1e3, "ms") if self.pulses else (1.0, "")
         curves = [
-            self.plots.curve(factor * found[:, i], name, ink(i), unit)
+            self.plots.curve(factor * commands[:, i], name, ink(i), unit)
             for i, name in enumerate(self.autopilot.log.outputs)
         ]
         return self.plots.figure("autopilot-outputs", curves)
 
     def battery(self) -> str:
-        """Voltage."""
-        found = self.autopilot.estimated("battery")
-        if found is None:
+        """Plot of the battery voltage: truth and the autopilot's value."""
+        voltage = self.autopilot.estimated("battery")
+        if voltage is None:
             return ""
-        curves = [self.plots.estimate(found[:, 0], "V")]
+        curves = [self.plots.estimate(voltage[:, 0], "V")]
         if at.BATTERY.voltage in self.plots.log:
             curves.insert(0, self.plots.truth(self.plots.log[at.BATTERY.voltage], "V"))
         return self.plots.figure("autopilot-battery", curves)

@@ -1,4 +1,4 @@
-"""Curves for the screen: thinned with their peaks kept, packed as base64, cut into stretches of time."""
+"""Curves for the screen: thinned with their peaks kept, packed as base64, cut into time intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def thin(time_s: np.ndarray, values: np.ndarray, limit: int = MAX_POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most `limit` points of a curve: the least and the greatest of each short stretch, the first and the last."""
+    """At most `limit` points of a curve: the minimum and maximum of each short interval, the first and the last."""
     if len(time_s) <= limit:
         return time_s, values
     stretch = math.ceil(len(time_s) / (limit // 2 - 1))
@@ -30,24 +30,24 @@ def thin(time_s: np.ndarray, values: np.ndarray, limit: int = MAX_POINTS) -> tup
     first = stretch * np.arange(count)
     lowest = first + np.where(np.isnan(table), np.inf, table).argmin(axis=1)
     highest = first + np.where(np.isnan(table), -np.inf, table).argmax(axis=1)
-    kept = np.unique(np.concatenate([[0], lowest, highest, [len(time_s) - 1]]))
-    return time_s[kept], values[kept]
+    rows = np.unique(np.concatenate([[0], lowest, highest, [len(time_s) - 1]]))
+    return time_s[rows], values[rows]
 
 
 def break_turns(time_s: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An angle without the strokes from +180 to -180 degrees."""
+    """An angle in degrees with gaps in place of jumps from +180 to -180."""
     jumps = np.flatnonzero(np.abs(np.diff(degrees)) > 180.0) + 1
     return np.insert(time_s, jumps, time_s[jumps]), np.insert(degrees, jumps, np.nan)
 
 
 def packed(values: np.ndarray) -> Json:
-    """Numbers in base64; single precision is enough for a screen."""
+    """Numbers as base64 of single precision, which is enough for a screen."""
     shown = np.where(np.abs(values) < SHOWN, values, np.nan).astype("<f4")
     return {"dtype": "f4", "bdata": base64.b64encode(shown.tobytes()).decode()}
 
 
 def runs(time_s: np.ndarray, values: np.ndarray, end_s: float) -> list[tuple[float, float, float]]:
-    """Stretches of equal value: start, end, value. The last one lasts until `end_s`; no number is shown as -1."""
+    """Intervals of equal value: start, end, value. The last one lasts until `end_s`; NaN is shown as -1."""
     if not len(values):
         return []
     values = np.where(np.isfinite(values), values, -1.0)
@@ -57,7 +57,7 @@ def runs(time_s: np.ndarray, values: np.ndarray, end_s: float) -> list[tuple[flo
 
 
 def flag_pieces(time_s: np.ndarray, flags: np.ndarray, end_s: float, gap_s: float = 0.0) -> list[tuple[float, float]]:
-    """Stretches in which a flag is up; gaps shorter than `gap_s` are closed."""
+    """Intervals in which a flag is set; gaps shorter than `gap_s` are closed."""
     pieces: list[tuple[float, float]] = []
     for start, end, up in runs(time_s, (flags > 0.5).astype(float), end_s):
         if up and pieces and start - pieces[-1][1] < gap_s:
@@ -68,7 +68,7 @@ def flag_pieces(time_s: np.ndarray, flags: np.ndarray, end_s: float, gap_s: floa
 
 
 def on_pieces(injection: Injection, until_s: float, triggered_s: float = 0.0) -> list[tuple[float, float]]:
-    """The stretches of time in which a fault is on; the whole window if there are very many."""
+    """The time intervals in which a fault is on; the whole window if there are very many."""
     start, end = injection.start_s + triggered_s, min(injection.end_s + triggered_s, until_s)
     if start >= end:
         return []

@@ -1,4 +1,4 @@
-"""Time plots that set the truth beside what the sensors measured and what the estimator made of it."""
+"""Time plots that compare the truth with sensor measurements and with the estimate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRUE_MOTION = {"gyro": at.BODY.rates, "accel": at.BODY.specific_force}
 
 
 def estimate_panels(plots: Plots) -> list[Json]:
-    """The plots that the log has signals for."""
+    """The plots for which the log has signals."""
     if not plots.log.rows():
         return []
     return panels_of(
@@ -37,7 +37,7 @@ def _has_estimate(plots: Plots, quantity: str) -> bool:
 
 
 def _measured(plots: Plots, values: np.ndarray, name: str, ink: str, unit: str, stamp: str) -> Json:
-    """A faint curve of a measurement; it is interrupted where no samples came."""
+    """A faint curve of a measurement, interrupted where no samples came."""
     if stamp in plots.log:
         stamps = plots.log[stamp]
         values = np.where((stamps >= 0) & (plots.time_s() - stamps < STALE_S), values, np.nan)
@@ -45,10 +45,10 @@ def _measured(plots: Plots, values: np.ndarray, name: str, ink: str, unit: str, 
 
 
 def _gnss(plots: Plots, axis: int, sign: float) -> list[Json]:
-    """Curves of one component of the position from all receivers, as behind their faults."""
-    found = [re.fullmatch(r"(gnss/(\w+)/position_fault)\.value", signal) for signal in plots.log.signals]
+    """Curves of one position component from all receivers, after fault injection."""
+    matches = [re.fullmatch(r"(gnss/(\w+)/position_fault)\.value", signal) for signal in plots.log.signals]
     curves = []
-    for i, match in enumerate(filter(None, found)):
+    for i, match in enumerate(filter(None, matches)):
         values = sign * plots.values(match.group())[:, axis]
         tap, number = match.groups()
         curves.append(_measured(plots, values, f"GNSS {number}", ink((0, 3)[i % 2]), "m", f"{tap}.stamp"))
@@ -117,9 +117,9 @@ def _attitude(plots: Plots) -> str:
 
 
 def _inertial(plots: Plots, kind: str, unit: str, factor: float) -> str:
-    """Truth and each unit's measurement, one small plot per axis."""
-    found = [re.fullmatch(rf"imu/(\w+)/{kind}_fault\.value", signal) for signal in plots.log.signals]
-    units = [match.group(1) for match in filter(None, found)]
+    """Truth and the measurement of each inertial unit, one small plot per axis."""
+    matches = [re.fullmatch(rf"imu/(\w+)/{kind}_fault\.value", signal) for signal in plots.log.signals]
+    units = [match.group(1) for match in filter(None, matches)]
     if not units:
         return ""
     inks = (ink(0), ink(2), ink(3), ink(6))

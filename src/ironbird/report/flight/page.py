@@ -1,4 +1,4 @@
-"""A flight as one HTML page that opens from disk, without a network, and shows what happened and how to repeat it.
+"""A flight as one HTML page that opens from disk without a network: results, plots, and how to repeat it.
 
 Values are shown in SI units; angles in degrees, which exist only here. Curves are thinned for the screen, with their
 peaks kept; the log files hold every row.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """The campaign to which a flight belongs, and where its page is from the flight's folder."""
+    """The campaign of a flight, and the relative path of its page."""
 
     flight_id: str
     campaign: str
@@ -76,7 +76,7 @@ def write_flight_page(
 
 
 def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:
-    """The autopilot's own log beside the truth; how it is drawn is loaded only if there is one."""
+    """The section on the autopilot's own log; its drawing code is loaded only if there is such a log."""
     if autopilot is None:
         return None
     from ironbird.report.flight.autopilot import autopilot_section
@@ -85,7 +85,7 @@ def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: P
 
 
 def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> Json:
-    """Everything that the template shows."""
+    """All values that the template shows."""
     plots = Plots(flight)
     spec = flight.vehicle.spec
     groups = parameter_groups(spec)
@@ -136,12 +136,12 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
 
 
 def _log_hz(flight: Flight) -> float:
-    """Rows of the log in a second."""
+    """Rows of the log per second."""
     return round(1 / flight.order.log_s)
 
 
 def _lead(flight: Flight) -> list[str]:
-    """The conditions, in short pieces."""
+    """The conditions of the flight as short texts."""
     wind = flight.order.weather
     pieces = [flight.mission_title or "mission without a title"]
     pieces.append(f"wind {wind.speed_mps:g} m/s from {wind.from_deg:g}°" if wind.speed_mps else "no steady wind")
@@ -155,7 +155,7 @@ def _lead(flight: Flight) -> list[str]:
 
 
 def _summary(flight: Flight) -> list[tuple[str, str]]:
-    """The summary without what other parts of the page show."""
+    """The summary without rows that other sections of the page show."""
     try:
         rows = flight.summary()
     except UnknownNameError:  # a log that lacks the signals of the figures
@@ -166,9 +166,9 @@ def _summary(flight: Flight) -> list[tuple[str, str]]:
 
 
 def _requirement(judgement: Judgement) -> Json:
-    """A row of the table of requirements; what is not known is left empty."""
+    """A row of the table of requirements; unknown values are empty."""
     margin = f"{judgement.margin:.4g} {judgement.unit}".strip() if math.isfinite(judgement.margin) else ""
-    said = judgement.sentence or (f"not put to the test: {judgement.untested}" if judgement.untested else "")
+    sentence = judgement.sentence or (f"not put to the test: {judgement.untested}" if judgement.untested else "")
     return {
         "name": judgement.name,
         "formula": judgement.formula,
@@ -176,12 +176,12 @@ def _requirement(judgement: Judgement) -> Json:
         "margin": margin,
         "status": judgement.status,
         "moment": f"{judgement.time_s:.2f} s" if math.isfinite(judgement.time_s) else "",
-        "sentence": said[:1].upper() + said[1:],
+        "sentence": sentence[:1].upper() + sentence[1:],
     }
 
 
 def _fault(plots: Plots, number: int, injection: Injection) -> Json:
-    """An ordered fault with what its witness says."""
+    """An ordered fault with the evidence of its effect."""
     witnesses = plots.flight.witnesses
     witness = witnesses[number - 1] if number <= len(witnesses) else None
     sentence = witness.effect() if witness else "no witness was taken"
@@ -198,7 +198,7 @@ def _fault(plots: Plots, number: int, injection: Injection) -> Json:
 
 
 def _trigger_sentence(injection: Injection, triggered_s: float) -> str:
-    """When the condition of a fault first held; nothing without a condition."""
+    """When the condition of a fault was first true; empty for a fault without a condition."""
     if not injection.when:
         return ""
     if math.isinf(triggered_s):

@@ -1,4 +1,4 @@
-"""The values of a vehicle file, each with where it comes from, and those that were set for one flight."""
+"""The values of a vehicle file with their sources, and those that were set for one flight."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ironbird.vehicles.spec import VehicleSpec, leaves
 
 
 def parameter_groups(spec: VehicleSpec) -> list[tuple[str, list[Json]]]:
-    """The vehicle file's values by table, each with where it comes from."""
+    """The vehicle file's values by table, each with its source."""
     head = {"schema_version", "id", "title", "template", "summary", "provenance"}
     written = {key for key, _ in leaves(spec.model_dump(exclude=head, exclude_unset=True))}
     groups: dict[str, list[Json]] = {}
     for key, value in leaves(spec.model_dump(exclude=head)):
         kind, detail = (part.strip() for part in spec.source_of(key).partition(":")[::2])
-        if key not in written and key not in spec.provenance:  # a pattern speaks for what is in the file
+        if key not in written and key not in spec.provenance:  # a pattern applies to values that are in the file
             kind, detail = "default", "not in the vehicle file"
         elif not kind and isinstance(value, str):
             kind = "choice"
@@ -39,7 +39,7 @@ def _show(value: Any) -> str:
 
 
 def overrides(flight: Flight) -> list[Json]:
-    """Parameters that were set for this flight alone."""
+    """Parameters that were set for this flight only."""
     rows = []
     known = flight.model.params()
     for path, value in flight.order.settings.items():

@@ -1,4 +1,4 @@
-"""The way flown: a replay in space, and the track seen from above."""
+"""The flown path: a replay in space, and the track seen from above."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def path_figures(plots: Plots) -> list[str]:
 
 
 def _way(plots: Plots, signal: str, lane: int = FLIGHT, most: int = MAX_POINTS) -> np.ndarray:
-    """North, east and height along the way, in steps wide enough for the screen."""
+    """North, east and height along the path, in steps wide enough for the screen."""
     values = plots.values(signal, lane) * UP
     values = np.where(np.abs(values) < SHOWN, values, np.nan)
     step = math.ceil(len(values) / most) or 1
@@ -37,7 +37,7 @@ def _way(plots: Plots, signal: str, lane: int = FLIGHT, most: int = MAX_POINTS) 
 
 
 def _marks(plots: Plots) -> list[tuple[str, str, str, np.ndarray]]:
-    """Name, symbol, colour and place of the start, of each fault's beginning and of the end."""
+    """Name, symbol, colour and position of the start, of the beginning of each fault and of the end."""
     way, time_s = plots.values(at.BODY.position) * UP, plots.time_s()
     crashed = plots.flight.stop is not None and not plots.flight.survived
     marks = [("start", "circle", "var(--good)", way[0])]
@@ -49,7 +49,7 @@ def _marks(plots: Plots) -> list[tuple[str, str, str, np.ndarray]]:
 
 
 def _waypoints(plots: Plots) -> np.ndarray:
-    """North, east, height of the mission's waypoints; a landing is below the one before."""
+    """North, east, height of the mission's waypoints; a landing is below the previous one."""
     if plots.flight.order.has_plan_file:
         from ironbird.flight.given_plan import given_plan, waypoints_of
 
@@ -71,9 +71,9 @@ def _waypoints(plots: Plots) -> np.ndarray:
 
 
 def _replay(plots: Plots) -> Json:
-    """Frames (time, place, attitude), lines and marks: `templates/replay.js` draws them."""
+    """Frames (time, position, attitude), lines and marks, which `templates/replay.js` draws."""
     rows = np.arange(0, plots.log.rows(), math.ceil(plots.log.rows() / MOST_FRAMES))
-    if rows[-1] != plots.log.rows() - 1:  # the end is what is looked at most
+    if rows[-1] != plots.log.rows() - 1:  # the end matters most
         rows = np.append(rows, plots.log.rows() - 1)
     place = _bounded(plots.values(at.BODY.position)[rows] * UP)
     frames = {"time_s": packed(plots.time_s()[rows]), "place": packed(place.ravel())}
@@ -118,7 +118,7 @@ def _round(place: np.ndarray) -> list[float | None]:
 
 
 def _trace(points: np.ndarray, name: str, mode: str, **more: Any) -> Json:
-    """North and east on the axes of a map: x east, y north."""
+    """Curve of a path on the axes of a map: x east, y north."""
     trace: Json = {"type": "scatter", "mode": mode, "name": name, "x": packed(points[:, 1]), "y": packed(points[:, 0])}
     return trace | {"label": name, "unit": "m", "showlegend": True} | more
 
@@ -161,7 +161,7 @@ def _from_above(plots: Plots) -> Json:
 
 
 def _numbers(waypoints: np.ndarray) -> list[str]:
-    """Numbers of the waypoints; those at one place share a label."""
+    """Labels of the waypoints by number; those at one position share a label."""
     texts: list[str] = []
     first: dict[tuple[float, ...], int] = {}
     for number, place in enumerate(waypoints, start=1):
@@ -174,7 +174,7 @@ def _numbers(waypoints: np.ndarray) -> list[str]:
 
 
 def equal_ranges(points: np.ndarray) -> list[list[float]]:
-    """Ranges of three axes around points; none is narrower than a quarter of the widest, all have a margin."""
+    """Ranges of three axes around points, with margins; none is narrower than a quarter of the widest."""
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
         return [[-1.0, 1.0]] * 3

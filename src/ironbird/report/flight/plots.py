@@ -1,4 +1,4 @@
-"""Figures of a flight as data: curves over time, bands of spans, small plots below each other.
+"""Figures of a flight as data: curves over time, bands of spans, stacked small plots.
 
 `templates/plots.js` draws them on canvases. The keys are a small part of those of plotly's JSON, so that plotly can
 draw a figure too. Colours are names that the page fills in for its theme.
@@ -31,28 +31,28 @@ _OVER_ALL: Json = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1}  # a shape fr
 
 
 def ink(number: int) -> str:
-    """Colour of the n-th curve."""
+    """CSS colour of the n-th curve."""
     return f"var(--c{number % INKS})"
 
 
 def base_layout(**more: Any) -> Json:
-    """The layout that all figures share."""
+    """The layout that all figures share, with additions."""
     return {"height": 234, "margin": {"l": 62, "r": 58, "t": 20, "b": 30}, **more}
 
 
 def panels_of(made: Sequence[tuple[str, str, str]]) -> list[Json]:
-    """Title, unit and figure of each plot that was made."""
+    """Title, unit and figure of each plot that exists."""
     return [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key]
 
 
 def matching(log: Log, pattern: str) -> list[tuple[str, str]]:
-    """Scalar signals whose whole path matches, with the pattern's group."""
-    found = [(signal, re.fullmatch(pattern, signal), declared.size) for signal, declared in log.signals.items()]
-    return [(signal, match.group(1)) for signal, match, size in found if match and size == 1]
+    """Scalar signals whose whole path matches a pattern, with the text of the pattern's group."""
+    matches = [(signal, re.fullmatch(pattern, signal), declared.size) for signal, declared in log.signals.items()]
+    return [(signal, match.group(1)) for signal, match, size in matches if match and size == 1]
 
 
 class Plots:
-    """The figures of a flight; each is kept under its name."""
+    """The figures of a flight, stored by name."""
 
     def __init__(self, flight: Flight) -> None:
         self.flight = flight
@@ -73,11 +73,11 @@ class Plots:
         return self.log if lane == FLIGHT or twin is None else twin
 
     def time_s(self, lane: int = FLIGHT) -> np.ndarray:
-        """Times of the rows of the flight or of its twin."""
+        """Times of the log rows of the flight or of its twin, s."""
         return self._of(lane).time()
 
     def values(self, signal: str, lane: int = FLIGHT) -> np.ndarray:
-        """A signal as [row, size]."""
+        """Values of a signal, [row, size], of the flight or of its twin."""
         return self._of(lane)[signal].reshape(-1, self.log.signals[signal].size)
 
     def lanes(self) -> list[tuple[int, str]]:
@@ -85,7 +85,7 @@ class Plots:
         return [(FLIGHT, ""), *([(TWIN, "twin")] if self.twin else [])]
 
     def set_point_distance(self, lane: int) -> np.ndarray:
-        """Distance from the place where the vehicle should be."""
+        """Distance from the commanded position, m."""
         return derived(self._of(lane), "position_error")
 
     # -------------------------------------------------------------- curves
@@ -139,16 +139,16 @@ class Plots:
         ]
 
     def truth(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
-        """The curve of what was true."""
+        """The curve of the true values."""
         return {**self.curve(values, "truth", "var(--text)", unit, turns=turns), "zorder": 1, "legendrank": 1}
 
     def estimate(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
-        """The curve of what was estimated."""
+        """The curve of the estimated values."""
         curve = self.curve(values, "estimate", ink(1), unit, turns=turns)
         return {**curve, "zorder": 2, "legendrank": 2, "line": {"color": ink(1), "width": 1.5}}
 
     def measured(self, values: np.ndarray, name: str, ink: str, unit: str, limit: int = MAX_POINTS) -> Json:
-        """The faint curve of what was measured."""
+        """The faint curve of measured values."""
         curve = self.curve(values, name, ink, unit, limit=limit)
         return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
 
@@ -156,12 +156,12 @@ class Plots:
 
     def figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
         """Store a time plot; each role gets one entry in the legend."""
-        seen: set[str] = set()
+        groups: set[str] = set()
         for curve in curves:
             group = curve.get("legendgroup", "")
-            curve["showlegend"] = group not in seen
+            curve["showlegend"] = group not in groups
             if group:
-                seen.add(group)
+                groups.add(group)
         usual = {
             **base_layout(),
             "xaxis": {**AXIS, "range": self.range, "anchor": lowest, "ticksuffix": " s"},
@@ -173,7 +173,7 @@ class Plots:
         return key
 
     def stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
-        """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
+        """Store small plots below each other on one time axis; curves of one name share an entry in the legend."""
         share, gap = 1 / len(rows), 0.14 / len(rows)
         layout: Json = {"height": 50 + height * len(rows)}
         data: list[Json] = []
@@ -187,7 +187,7 @@ class Plots:
         return self.figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
 
     def bands(self, key: str, rows: Sequence[Row]) -> str:
-        """Rows of coloured spans over time, each below its name."""
+        """Store rows of coloured spans over time, each below its name."""
         axis = {**AXIS, "range": [-len(rows) + 0.4, 0.45], "showgrid": False}
         return self.figure(
             key,
@@ -203,15 +203,15 @@ class Plots:
     # -------------------------------------------------------------- faults and the end
 
     def on_pieces(self, number: int) -> list[tuple[float, float]]:
-        """The stretches in which a fault is on; faults are numbered from 1."""
+        """The time intervals in which a fault is on; faults are numbered from 1."""
         return on_pieces(self.faults[number - 1], self.end, self.triggered[number - 1])
 
     def begins_s(self, number: int) -> float:
-        """When a fault begins."""
+        """Time in s at which a fault begins; faults are numbered from 1."""
         return self.faults[number - 1].start_s + self.triggered[number - 1]
 
     def fault_rows(self) -> list[Row]:
-        """Bands of the faults."""
+        """Rows of spans in which each fault is on, for `bands`."""
         rows: list[Row] = []
         for number, injection in enumerate(self.faults, start=1):
             part = f", instance {injection.instance}" if injection.fault.counts_instances else ""
@@ -228,7 +228,7 @@ class Plots:
         ]
 
     def _stop_line(self) -> list[Json]:
-        """The end before time: a crash, or the mission's end."""
+        """Line at an early end of the flight: a crash, or the mission's end."""
         stop = self.flight.stop
         if stop is None:
             return []
@@ -239,7 +239,7 @@ class Plots:
         return "var(--muted)" if self.flight.survived else "var(--bad)"
 
     def _labels(self) -> list[Json]:
-        """Names of the spans and of the stop, above the plot; faults that begin at nearly the same time share one."""
+        """Labels of the spans and of the stop, above the plot; faults that begin at nearly the same time share one."""
         wide = self.range[1] - self.range[0]
         texts: dict[float, str] = {}
         for number in range(1, len(self.faults) + 1):
@@ -263,7 +263,7 @@ def _text(text: str, ink: str, anchor: str) -> Json:
 
 
 def _label(x: float, text: str, ink: str, anchor: str) -> Json:
-    """A short text above a plot, beside a point in time."""
+    """A short text above a plot, next to a point in time."""
     return {**_text(text, ink, anchor), "x": x, "xref": "x", "y": 1, "yref": "paper"}
 
 
@@ -274,8 +274,8 @@ def _row_name(y: float, name: str) -> Json:
 def _bars(y: float, name: str, spans: Sequence[Span]) -> Json:
     """One row of spans, below its name."""
     texts = [text for _, _, text, _ in spans]
-    named = len(set(texts)) > 1  # else the row's name says it
-    thick = 0.58 if named else 0.36
+    labelled = len(set(texts)) > 1  # otherwise the row's name is enough
+    thick = 0.58 if labelled else 0.36
     return {
         "type": "bar",
         "orientation": "h",
@@ -285,7 +285,7 @@ def _bars(y: float, name: str, spans: Sequence[Span]) -> Json:
         "x": [round(end - start, 4) for start, end, _, _ in spans],
         "marker": {"color": [ink for _, _, _, ink in spans], "line": {"width": 0}},
         "text": texts,
-        "textposition": "inside" if named else "none",
+        "textposition": "inside" if labelled else "none",
         "name": name,
         "customdata": [f"{start:.2f} s to {end:.2f} s" for start, end, _, _ in spans],
     }

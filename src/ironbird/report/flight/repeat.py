@@ -1,4 +1,4 @@
-"""How to repeat a flight: the command that says its order, and the text of its mission."""
+"""How to repeat a flight: the command line of its order, and the text of its mission."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ironbird.units import exact
 
 
 def command(order: Order) -> str:
-    """The command that flies this order again."""
+    """The command line that flies this order again."""
     words = [("--control", order.control)]
     if order.has_plan:
         words.append(("--plan", "mission.plan"))
@@ -60,40 +60,40 @@ def _setting(value: Number) -> str:
 
 
 def mission_text(order: Order) -> str | None:
-    """The mission's file, if it is not a built-in one; a plan of another program as it was given."""
+    """The mission's file as text, if it is not a built-in one; a plan of another program unchanged."""
     if order.has_plan_file:
         return order.script
     return mission_toml(order.mission) if order.mission is not None and not order.mission_name else None
 
 
 def notes(flight: Flight) -> list[str]:
-    """What the command does not say."""
-    order, found = flight.order, []
+    """Remarks on what the command line does not contain."""
+    order, remarks = flight.order, []
     if any(Requirement.of(requirement.text()) != requirement for requirement in order.requirements):
-        found.append("Names and severities of its requirements are in order.toml: 'ironbird repeat' keeps them.")
+        remarks.append("Names and severities of its requirements are in order.toml: 'ironbird repeat' keeps them.")
     if flight.of_object:
-        found.append("The vehicle was an object of a Python program; the command knows its file alone.")
+        remarks.append("The vehicle was an object of a Python program; the command knows its file alone.")
     if order.control.startswith(OBJECT):
-        found.append("The control system was an object of a Python program; the command does not know it.")
+        remarks.append("The control system was an object of a Python program; the command does not know it.")
     if flight.log.interrupted:
-        found.append("The flight was interrupted by hand: the command flies it to its end.")
+        remarks.append("The flight was interrupted by hand: the command flies it to its end.")
     if order.tunings:
-        found.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
+        remarks.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
     if not order.has_plan_file and mission_text(order) is not None:
-        found.append("The mission is not a built-in one. Save the text below as mission.toml.")
+        remarks.append("The mission is not a built-in one. Save the text below as mission.toml.")
     if order.script and not order.has_plan:
-        found.append(
+        remarks.append(
             "Orders came in flight; order.toml, beside the log, holds them: 'ironbird repeat' gives them again."
         )
     elif order.has_plan_file:
-        found.append("It flew a plan of another program: mission.plan beside the log, and the text below.")
+        remarks.append("It flew a plan of another program: mission.plan beside the log, and the text below.")
     elif order.script:
-        found.append("It was commanded in flight; order.toml, beside the log, holds the record.")
-    return found
+        remarks.append("It was commanded in flight; order.toml, beside the log, holds the record.")
+    return remarks
 
 
 def mission_toml(mission: Mission) -> str:
-    """A mission as the text of its file."""
+    """A mission as TOML text of its file."""
     lines = ["schema = 1", f"title = {json.dumps(mission.title, ensure_ascii=False)}"]
     if mission.duration_s is not None:
         lines.append(f"duration_s = {float(mission.duration_s)!r}")

@@ -22,9 +22,10 @@ Rows = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its title, and what it shows of a flight.
+    """A section of a flight's page: its title, and a function that returns its content for a flight.
 
-    That is rows of a name and a text, or one text; a text is escaped unless it is `Markup`. An empty one leaves the
+    The content is rows of a name and a text, or one text; a text is escaped unless it is `Markup`. Empty content
+    leaves the
     section out.
     """
 
@@ -36,7 +37,7 @@ SECTIONS: Registry[Section] = Registry("sections", {}, Section, what="section of
 
 
 def sections(flight: Flight) -> Iterator[Json]:
-    """What the page shows of each section; one that fails says why, and the page goes on."""
+    """Content of each section for the page; a section that fails shows its error, and the page is still written."""
     try:
         names = list(SECTIONS)
     except IronbirdError as error:  # the variable cannot be read

@@ -1,4 +1,4 @@
-"""Time plots of what the vehicle did, and of the signal that shows each fault."""
+"""Time plots of the vehicle's motion, and of the signal that shows each fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_COLUMNS = 4  # of a vector in the plot of a witness
 
 
 def signal_panels(plots: Plots) -> list[Json]:
-    """All time plots that the log has signals for, in reading order."""
+    """All time plots for which the log has signals, in reading order."""
     if not plots.log.rows():
         return []
     return panels_of(
@@ -71,10 +71,10 @@ def _horizontal(plots: Plots) -> str:
     return plots.figure("horizontal", curves)
 
 
-def _asked(
+def _set_point_curves(
     plots: Plots, values: np.ndarray | None, names: tuple[str, ...], unit: str, factor: float = 1.0, turns: bool = False
 ) -> list[Json]:
-    """Curves of set-points; none of those that are nowhere known."""
+    """Curves of set-points; none where they are not known."""
     if values is None:
         return []
     return [
@@ -88,19 +88,19 @@ def _velocity(plots: Plots) -> str:
     if at.BODY.velocity not in plots.log:
         return ""
     names = ("north", "east", "down")
-    asked = _asked(plots, velocity_set(plots.flight), names, "m/s")
-    return plots.figure("velocity", plots.vector(at.BODY.velocity, names, "m/s") + asked)
+    set_points = _set_point_curves(plots, velocity_set(plots.flight), names, "m/s")
+    return plots.figure("velocity", plots.vector(at.BODY.velocity, names, "m/s") + set_points)
 
 
 def _speed(plots: Plots) -> str:
-    """Through the air where an airspeed is asked for, else over ground where a speed is."""
+    """Plot of the airspeed where one is commanded, else of the ground speed where that is."""
     log = plots.log
-    for asked, true in ((at.NAVIGATOR("airspeed_set"), at.AIR.airspeed), (at.NAVIGATOR("speed_set"), "")):
-        if asked in log and (true or at.BODY.velocity) in log:
+    for set_point, true in ((at.NAVIGATOR("airspeed_set"), at.AIR.airspeed), (at.NAVIGATOR("speed_set"), "")):
+        if set_point in log and (true or at.BODY.velocity) in log:
             values = plots.values(true)[:, 0] if true else np.linalg.norm(plots.values(at.BODY.velocity), axis=1)
             name = "airspeed" if true else "speed"
             curves = [plots.curve(values, name, ink(0), "m/s")]
-            curves.append(plots.curve(plots.values(asked)[:, 0], name, ink(1), "m/s", role="set-point"))
+            curves.append(plots.curve(plots.values(set_point)[:, 0], name, ink(1), "m/s", role="set-point"))
             return plots.figure("speed", curves)
     return ""
 
@@ -109,16 +109,16 @@ def _attitude(plots: Plots) -> str:
     if at.BODY.euler not in plots.log:
         return ""
     names, factor = ("roll", "pitch", "yaw"), math.degrees(1)
-    asked = _asked(plots, attitude_set(plots.flight), names, "°", factor, turns=True)
-    return plots.figure("attitude", plots.vector(at.BODY.euler, names, "°", factor, turns=True) + asked)
+    set_points = _set_point_curves(plots, attitude_set(plots.flight), names, "°", factor, turns=True)
+    return plots.figure("attitude", plots.vector(at.BODY.euler, names, "°", factor, turns=True) + set_points)
 
 
 def _rates(plots: Plots) -> str:
     if at.BODY.rates not in plots.log:
         return ""
     names = ("about x (roll)", "about y (pitch)", "about z (yaw)")
-    asked = _asked(plots, rate_set(plots.flight), names, "°/s", math.degrees(1))
-    return plots.figure("rates", plots.vector(at.BODY.rates, names, "°/s", math.degrees(1)) + asked)
+    set_points = _set_point_curves(plots, rate_set(plots.flight), names, "°/s", math.degrees(1))
+    return plots.figure("rates", plots.vector(at.BODY.rates, names, "°/s", math.degrees(1)) + set_points)
 
 
 def _rotors(plots: Plots) -> str:
@@ -127,7 +127,8 @@ def _rotors(plots: Plots) -> str:
     for i, (signal, number) in enumerate(matching(plots.log, r"rotor/(.+)/motor\.speed")):
         name = f"rotor {number}"
         curves.append(plots.curve(plots.values(signal)[:, 0], name, ink(i), "rad/s"))
-        if plots.twin and any(path.startswith(f"rotor/{number}/") for path in touched):  # others would only cover it
+        # curves of the other rotors' twins would only hide it
+        if plots.twin and any(path.startswith(f"rotor/{number}/") for path in touched):
             values = plots.values(signal, TWIN)[:, 0]
             curves.append(plots.curve(values, name, ink(i), "rad/s", lane=TWIN, role="twin"))
     return plots.figure("rotors", curves) if curves else ""
@@ -165,7 +166,7 @@ def _battery(plots: Plots) -> str:
 
 
 def witness_figure(plots: Plots, number: int, injection: Injection) -> str:
-    """The signal that should show a fault beside that of the healthy twin, and the difference below."""
+    """The signal that shows a fault, compared with that of the healthy twin, and the difference below."""
     signal = injection.witness
     if signal not in plots.log or not plots.log.rows():
         return ""

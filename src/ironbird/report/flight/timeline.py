@@ -1,4 +1,4 @@
-"""The time line: modes, failsafes, faults, what the voters left out and what the estimator thought, as bands."""
+"""The time line: modes, failsafes, faults, sensors excluded by voters, and estimator states, as bands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REJECTED = ("GNSS position", "GNSS velocity", "magnetic field", "barometer")  # 
 
 
 def timeline(plots: Plots) -> str:
-    """Rows of coloured spans; nothing if there is no span at all."""
+    """Store the rows of coloured spans; returns nothing if there is no span at all."""
     if not plots.log.rows():
         return ""
     rows = [*_mode_rows(plots), *_failsafe_rows(plots), *plots.fault_rows(), *_voter_rows(plots)]
@@ -32,7 +32,7 @@ def timeline(plots: Plots) -> str:
 
 
 def _flags(plots: Plots, values: np.ndarray, text: str, ink: str, lead_s: float = 0.0) -> list[Span]:
-    """Spans in which a flag is up; one that begins with the log and ends within `lead_s` is left out."""
+    """Spans in which a flag is set; one that begins with the log and ends within `lead_s` is left out."""
     first, last = plots.range
     pieces = flag_pieces(plots.time_s(), values, plots.end, CLOSED_GAP * (last - first))
     return [(start, end, text, ink) for start, end in pieces if not (start == first and end - first <= lead_s)]

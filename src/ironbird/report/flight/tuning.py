@@ -1,7 +1,7 @@
-"""What a control engineer looks for in a flight: how well set-points were followed, steps, limits, vibration.
+"""Figures for control tuning: how well set-points were followed, steps, limits, vibration.
 
 Steps are found in the set-points themselves; a mission that moves its set-points smoothly has none. Spectra are those
-of the log: what is faster than half its rate appears folded down, as in every log that is not filtered before.
+of the log: frequencies above half its rate are aliased, as in every log that is not filtered before.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ COMMAND = re.compile(r"(.+)/command_fault\.value")
 FULL = 0.999  # of a command: at its limit
 WINDOW_ROWS = 256  # of a spectrum
 LEAST_ROWS = 128
-VIBRATION_HZ = 5.0  # what is faster is not flying
+VIBRATION_HZ = 5.0  # faster motion counts as vibration
 MOST_STEPS = 12
 FLAT = 0.02  # of the step: by which a set-point may change after it
-BEFORE_S = 0.2  # for which it must have stood still
+BEFORE_S = 0.2  # s before a step in which the set-point must be constant
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A set-point and the response, in the unit that is shown."""
+    """A set-point and its response, in the unit that is shown."""
 
     loop: str
     name: str
@@ -43,12 +43,12 @@ class Pair:
     asked: np.ndarray
     true: np.ndarray
     least: float  # size of a step that counts
-    lasts_s: float  # for which it must hold to be one
+    lasts_s: float  # s that the set-point must hold after a step
 
 
 @functools.lru_cache(maxsize=2)  # of the flight that is being shown
 def pairs(plots: Plots) -> tuple[Pair, ...]:
-    """All set-points of a flight beside the true values."""
+    """All set-points of a flight with the true values."""
     return tuple(_pairs(plots))
 
 
@@ -61,40 +61,40 @@ def _pairs(plots: Plots) -> Iterator[Pair]:
         ("attitude", ("roll", "pitch", "yaw"), "°", degrees, attitude_set(flight), at.BODY.euler, 3.0, 0.5),
         ("rate", ("roll", "pitch", "yaw"), "°/s", degrees, rate_set(flight), at.BODY.rates, 10.0, 0.2),
     ]  # fmt: skip
-    for loop, names, unit, factor, asked, path, least, lasts_s in rows:
-        if asked is None or path not in log:
+    for loop, names, unit, factor, set_points, path, least, lasts_s in rows:
+        if set_points is None or path not in log:
             continue
         true = log[path]
         for i, name in enumerate(names):
-            wanted, got = factor * asked[:, i], factor * true[:, i]
+            set_point, response = factor * set_points[:, i], factor * true[:, i]
             if loop == "attitude":  # the shorter way round
-                got = wanted + (got - wanted + 180.0) % 360.0 - 180.0
-            if np.isfinite(wanted).any():
-                yield Pair(loop, name, unit, wanted, got, least, lasts_s)
+                response = set_point + (response - set_point + 180.0) % 360.0 - 180.0
+            if np.isfinite(set_point).any():
+                yield Pair(loop, name, unit, set_point, response, least, lasts_s)
 
 
 def followed_rows(plots: Plots) -> list[list[str]]:
     """Loop, quantity, rms and greatest difference between set-point and truth, without the start of the flight."""
-    found = []
+    rows = []
     for pair in pairs(plots):
         error = flying(plots.time_s(), pair.true - pair.asked)
         error = error[np.isfinite(error)]
         if error.size:
             rms, most = math.sqrt(float(np.mean(error**2))), float(np.abs(error).max())
-            found.append([pair.loop, pair.name, f"{rms:.3g} {pair.unit}", f"{most:.3g} {pair.unit}"])
-    return found
+            rows.append([pair.loop, pair.name, f"{rms:.3g} {pair.unit}", f"{most:.3g} {pair.unit}"])
+    return rows
 
 
 def step_rows(plots: Plots) -> list[list[str]]:
-    """Steps of set-points: when, of what, how large; rise, overshoot, settling; the first few of them."""
-    found = []
+    """Steps of set-points: time, quantity, size; rise, overshoot, settling; the first few of them."""
+    steps = []
     for pair in pairs(plots):
         for first, last in steps_in(plots.time_s(), pair):
             size, time_s = float(pair.asked[first] - pair.asked[first - 1]), plots.time_s()
             moved = pair.true[first - 1 : last] - pair.true[first - 1]
             answer = Answer(time_s[first - 1 : last] - time_s[first - 1], moved, size, "", math.nan)
-            found.append((float(time_s[first]), pair, size, answer))
-    found.sort(key=lambda row: row[0])
+            steps.append((float(time_s[first]), pair, size, answer))
+    steps.sort(key=lambda row: row[0])
 
     def seconds(value: float) -> str:
         return "-" if math.isnan(value) else f"{value:.2f} s"
@@ -102,28 +102,28 @@ def step_rows(plots: Plots) -> list[list[str]]:
     return [
         [f"{when:.2f} s", f"{pair.loop}, {pair.name}", f"{size:+.3g} {pair.unit}", seconds(answer.rise_s),
          f"{100 * answer.overshoot:.1f} %", seconds(answer.settling_s), f"{answer.time_s[-1]:.1f} s"]
-        for when, pair, size, answer in found[:MOST_STEPS]
+        for when, pair, size, answer in steps[:MOST_STEPS]
     ]  # fmt: skip
 
 
 def steps_in(time_s: np.ndarray, pair: Pair) -> list[tuple[int, int]]:
-    """Rows [first, last) of each step: the set-point stood still, jumped at `first`, and stood still until `last`."""
-    asked = pair.asked
-    change = np.abs(np.diff(asked, prepend=asked[:1]))
+    """Rows [first, last) of each step: the set-point was constant, jumped at `first`, and was constant until `last`."""
+    set_point = pair.asked
+    change = np.abs(np.diff(set_point, prepend=set_point[:1]))
     change = np.where(np.isfinite(change), change, np.inf)
-    found: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     for first in np.flatnonzero((change >= pair.least) & np.isfinite(change)):
-        if found and first < found[-1][1]:
+        if steps and first < steps[-1][1]:
             continue
         size = change[first]
-        moving = np.flatnonzero(np.abs(asked[first:] - asked[first]) > FLAT * size)
-        unknown = np.flatnonzero(~np.isfinite(asked[first:]))
-        last = first + min([len(asked) - first, *moving[:1], *unknown[:1]])
+        moving = np.flatnonzero(np.abs(set_point[first:] - set_point[first]) > FLAT * size)
+        unknown = np.flatnonzero(~np.isfinite(set_point[first:]))
+        last = first + min([len(set_point) - first, *moving[:1], *unknown[:1]])
         still = (time_s >= time_s[first] - BEFORE_S) & (time_s < time_s[first])
-        before = np.abs(asked[still] - asked[first - 1]) <= FLAT * size
+        before = np.abs(set_point[still] - set_point[first - 1]) <= FLAT * size
         if time_s[last - 1] - time_s[first] >= pair.lasts_s and before.all():
-            found.append((int(first), int(last)))
-    return found
+            steps.append((int(first), int(last)))
+    return steps
 
 
 # ---------------------------------------------------------------------- actuators
@@ -135,27 +135,27 @@ def _commands(plots: Plots) -> dict[str, np.ndarray]:
 
 
 def _limits(name: str, command: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At the upper and at the lower limit; a motor that is off (0) is at none."""
+    """Rows at the upper and at the lower limit; a motor that is off (0) is at none."""
     if name.startswith("rotor") or (command >= 0).all():
         return command >= FULL, (command > 0) & (command <= IDLE_THROTTLE * 1.01)
     return command >= FULL, command <= -FULL
 
 
 def limit_rows(plots: Plots) -> list[list[str]]:
-    """Each actuator: mean command, and for how long it was at its limits."""
-    time_s, found = plots.time_s(), []
+    """For each actuator: mean command, and how long it was at its limits."""
+    time_s, rows = plots.time_s(), []
     for name, command in _commands(plots).items():
         if not len(command) or not np.isfinite(command).any():
             continue
         upper, lower = _limits(name, command)
         longest = max((b - a for a, b in flag_pieces(time_s, (upper | lower).astype(float), plots.end)), default=0.0)
         row = [name, f"{float(np.nanmean(command)):.3f}", f"{float(np.nanmax(command)):.3f}"]
-        found.append([*row, f"{100 * upper.mean():.1f} %", f"{100 * lower.mean():.1f} %", f"{longest:.2f} s"])
-    return found
+        rows.append([*row, f"{100 * upper.mean():.1f} %", f"{100 * lower.mean():.1f} %", f"{longest:.2f} s"])
+    return rows
 
 
 def limit_spans(plots: Plots) -> list[Span]:
-    """When any actuator was at a limit, for the time line."""
+    """Spans in which any actuator was at a limit, for the time line."""
     either = np.zeros(plots.log.rows())
     for name, command in _commands(plots).items():
         upper, lower = _limits(name, command)
@@ -169,7 +169,7 @@ def limit_spans(plots: Plots) -> list[Span]:
 
 
 def spectrum_panels(plots: Plots) -> list[Json]:
-    """Spectra of gyroscope and accelerometer, measured by the first unit, or true without one."""
+    """Spectra of gyroscope and accelerometer, as measured by the first unit, or true if there is none."""
     if plots.log.rows() < LEAST_ROWS:
         return []
     made = []
@@ -186,7 +186,7 @@ def spectrum_panels(plots: Plots) -> list[Json]:
 
 
 def amplitude_density(values: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies in Hz, and the amplitude density of a record: Hann windows that overlap by half, means of power."""
+    """Frequencies in Hz, and the amplitude density of a signal: mean power of Hann windows with half overlap."""
     rows = min(WINDOW_ROWS, len(values))
     hertz = np.arange(1, rows // 2) / (rows * step_s)
     spectra = window_spectra(values, values, step_s, rows * step_s, 2 * math.pi * hertz)

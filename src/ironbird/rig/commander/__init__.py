@@ -1,1 +1,1 @@
-"""Commands to the navigator of the reference autopilot, whoever gives them."""
+"""Commands to the navigator of the reference autopilot, from any source."""

@@ -1,4 +1,4 @@
-"""Words of modes by what they mean to a commander; which of them a kind of vehicle has is in `vehicles.kinds`."""
+"""Names of modes by their meaning for a commander; which of them a kind of vehicle has is in `vehicles.kinds`."""
 
 from __future__ import annotations
 

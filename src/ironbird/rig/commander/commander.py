@@ -1,9 +1,9 @@
 """The commander: the only way by which commands from outside reach a vehicle whose own autopilot flies it.
 
 All numbers are SI and radians: metres north, east and down of the vehicle's home, body axes forward, right, down.
-Every command returns None if it was taken, or a `str`: why it was refused, in plain words. Nothing here waits; what was
-commanded acts from the next step on. Sticks are -1 to 1: roll to the right, pitch forward (nose down), throttle with 0
-in the middle, yaw to the right; on the ground and on water pitch (or throttle) is the speed and roll (or yaw) the turn.
+Every command returns None if it was accepted, or the reason of its refusal as text. Nothing here waits; a command acts
+from the next step on. Sticks are -1 to 1: roll to the right, pitch forward (nose down), throttle with 0 in the middle,
+yaw to the right; on the ground and on water pitch (or throttle) is the speed and roll (or yaw) the turn.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ KINDS = {  # name of a mission item -> number in the navigator's table
 
 
 class Commander(Gauges):
-    """Takes commands for one vehicle and reports its estimate and what it does."""
+    """Takes commands for one vehicle, and reports its estimate and status."""
 
-    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
-        super().__init__(vehicle, rig, sees_truth=sees_truth, **told)
+    def __init__(
+        self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **observers: Callable[..., None]
+    ) -> None:
+        super().__init__(vehicle, rig, sees_truth=sees_truth, **observers)
         self._seen_armed = False
         self._wanted, self._mode = "hold", ""
         self._failsafes: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class Commander(Gauges):
         self._set("command", modes.DISARMED)
 
     def _loaded(self) -> list[LocalItem]:
-        """The mission that the model has; none if that is the one item of a vehicle without a mission."""
+        """The mission of the model; empty if that is the single item of a vehicle without a mission."""
         flat, values = self.rig.state.model.flat, self.rig.state.params[0, :, 0]
         table = values[flat.p.rows(at.NAVIGATOR.table)].reshape(-1, modes.ROWS)
         count = int(values[flat.p.rows(at.NAVIGATOR.count)][0])
@@ -62,7 +64,7 @@ class Commander(Gauges):
     # ------------------------------------------------------------------ what it does by itself
 
     def watch(self) -> None:
-        """Look at what the autopilot has done by itself; called before every exchange."""
+        """Check what the autopilot has done by itself; called before every exchange."""
         if self.look() == "disarmed" and self._seen_armed:  # it has landed, or lost its stream on the ground
             self._give("disarmed by itself", modes.DISARMED)
             self._armed = self._seen_armed = False
@@ -71,7 +73,7 @@ class Commander(Gauges):
             self._seen_armed = self._armed
 
     def look(self) -> str:
-        """Note changes of mode and failsafes; returns the mode."""
+        """Record changes of mode and failsafes; returns the mode."""
         mode = self.mode
         if mode != self._mode:
             self._mode = mode
@@ -86,7 +88,7 @@ class Commander(Gauges):
     # ------------------------------------------------------------------ arming, taking off, landing
 
     def arm(self) -> str | None:
-        """Let the motors turn: they idle until something asks for lift."""
+        """Arm: the motors idle until lift is commanded."""
         if self._armed:
             return None
         if refusal := self._unready():
@@ -101,7 +103,7 @@ class Commander(Gauges):
         return self._give("arm", modes.ARMED)
 
     def disarm(self, force: bool = False) -> str | None:
-        """Stop the motors; in the air only by force."""
+        """Stop the motors; in the air only with `force`."""
         if self.flying and not force:
             return "in the air: land first, or force it"
         if self._armed:
@@ -110,7 +112,7 @@ class Commander(Gauges):
         return self._give("disarm by force" if force else "disarm", modes.DISARMED)
 
     def _down(self) -> float:
-        """1 when a mission has ended in a landing."""
+        """1 when a mission has ended in a landing, else 0."""
         done = self._held[at.NAVIGATOR.done][0] > 0.5
         return float(done and self.mode == "disarmed")
 
@@ -126,7 +128,7 @@ class Commander(Gauges):
         return None
 
     def take_off(self, height_m: float | None = None) -> str | None:
-        """Climb to a height above home, and hold there; without one, as the vehicle usually does."""
+        """Climb to a height above home (m) and hold there; without a height, to the vehicle's default."""
         if not self.kind.flies:
             return f"a vehicle of kind {self.kind.name} does not take off"
         if not self._armed:
@@ -139,19 +141,19 @@ class Commander(Gauges):
         return self._give("take off" + (f" to {height_m:g} m" if height_m is not None else ""), modes.TAKE_OFF)
 
     def land(self) -> str | None:
-        """Land below the present place; a wing where its landing is planned."""
+        """Land at the present place; a wing lands where its landing is planned."""
         return self.set_mode("land")
 
     def return_home(self) -> str | None:
-        """Come back to home, and land there if that is what it does."""
+        """Return to home, and land there if the vehicle does so."""
         return self.set_mode("return")
 
     def hold(self) -> str | None:
-        """Stay here; a wing circles."""
+        """Hold the present position; a wing circles."""
         return self.set_mode("hold")
 
     def start_mission(self, item: int = 0) -> str | None:
-        """Fly the mission from an item on; a vehicle that was given none goes to the place that it has of its own."""
+        """Fly the mission from an item on; a vehicle without a mission flies to its default place."""
         if not 0 <= item < max(len(self._items), 1):
             return f"the mission has items 0 to {max(len(self._items), 1) - 1}, not {item}"
         if not self._armed:
@@ -160,7 +162,7 @@ class Commander(Gauges):
         return self._give(f"mission from item {item}", modes.MISSION, start_item=item)
 
     def set_mode(self, mode: str) -> str | None:
-        """A mode by its word; set-points and sticks must come before the modes that need them, and go on."""
+        """Change to a mode by name; modes that need set-points or sticks require that these already arrive."""
         accepts = self.accepts
         if mode not in accepts:
             known = ", ".join(sorted(accepts))
@@ -194,7 +196,7 @@ class Commander(Gauges):
         return self._give(words, modes.OFFBOARD, direct=STICKS.get(mode, BY_SETPOINT))
 
     def release(self) -> str | None:
-        """Give control back to the vehicle's own mission."""
+        """Return control to the vehicle's own mission."""
         return self._continue_mission()
 
     def take(self) -> str | None:
@@ -204,7 +206,7 @@ class Commander(Gauges):
     # ------------------------------------------------------------------ set-points, sticks, places
 
     def offboard(self, target: Target) -> str | None:
-        """The set-point of the mode offboard, and the sign of life of its stream."""
+        """Set the set-point of the mode offboard; each call also renews the stream's timeout."""
         refusal = impossible(target) or self._unable(target)
         if refusal:
             return refusal
@@ -237,7 +239,7 @@ class Commander(Gauges):
         return None
 
     def sticks(self, roll: float, pitch: float, throttle: float, yaw: float) -> str | None:
-        """Where the sticks are, -1 to 1 each, and the sign of life of their stream."""
+        """Set the stick positions, -1 to 1 each; each call also renews the stream's timeout."""
         values = (roll, pitch, throttle, yaw)
         if not all(map(math.isfinite, values)):
             return "a stick is no number"
@@ -248,7 +250,7 @@ class Commander(Gauges):
         return None
 
     def reposition(self, p_N: Sequence[float], yaw: float | None = None) -> str | None:
-        """Go to a place and hold there; without a stream. A height that is nan stays as it is.
+        """Fly to a place and hold there, without a stream of set-points. A height of NaN keeps the present one.
 
         A wing that is still climbing after its launch goes there afterwards, then at the height of the climb.
         """
@@ -266,15 +268,15 @@ class Commander(Gauges):
         if yaw is not None and not math.isfinite(yaw):
             yaw = None
         self._wanted = "hold"
-        given = [0.0] * 11
-        given[6] = float(yaw is not None)
+        flags = [0.0] * 11
+        flags[6] = float(yaw is not None)
         self._set("offboard_position", *place)
-        self._set("offboard_given", *given)
+        self._set("offboard_given", *flags)
         self._set("offboard_yaw", yaw or 0.0)
         return self._give("go to " + ", ".join(f"{v:.1f}" for v in place), modes.HOLD, goto=1.0)
 
     def transition(self, wings: bool) -> str | None:
-        """From rotors to wings, straight ahead until the next command; or back to hover."""
+        """Change from rotors to wings, straight ahead until the next command; or back to hover."""
         if "wings" not in self._inputs:
             return f"a vehicle of kind {self.kind.name} has no rotors and wings to change between"
         if not self.flying:
@@ -293,14 +295,14 @@ class Commander(Gauges):
     # ------------------------------------------------------------------ numbers
 
     def set_speed(self, speed_mps: float) -> str | None:
-        """Speed of missions and of ways to a place."""
+        """Set the speed of missions and of flights to a place, m/s."""
         for name in ("wing_speed", "cruise_speed"):
             if at.NAVIGATOR(name) in self._params:
                 return self.set_param(at.NAVIGATOR(name), speed_mps)
         return f"a vehicle of kind {self.kind.name} has no speed that can be set"
 
     def set_loiter_radius(self, radius_m: float) -> str | None:
-        """Radius of circles; negative is counter-clockwise seen from above."""
+        """Set the radius of circles, m; negative is counter-clockwise seen from above."""
         if at.NAVIGATOR("loiter_radius") not in self._params:
             return f"a vehicle of kind {self.kind.name} flies no circles"
         return self.set_param(at.NAVIGATOR("loiter_radius"), abs(radius_m)) or self.set_param(
@@ -308,13 +310,13 @@ class Commander(Gauges):
         )
 
     def set_home(self, p_N: Sequence[float]) -> str | None:
-        """Where it returns to."""
+        """Set the place to which the vehicle returns, m north, east, down."""
         if len(p_N) != 3 or not all(abs(value) <= MOST for value in p_N):
             return f"give a place of three numbers up to {MOST:g} m"
         return self._tune(at.NAVIGATOR("home"), [float(value) for value in p_N], "home")
 
     def set_mission(self, items: Sequence[LocalItem]) -> str | None:
-        """Replace the mission; one that is being flown goes on with the item of the same number."""
+        """Replace the mission; one that is being flown continues with the item of the same number."""
         places = self.rig.state.model.flat.p.signals[at.NAVIGATOR.table].columns
         if not 1 <= len(items) <= places:
             return f"a mission has 1 to {places} items, not {len(items)}"
@@ -333,16 +335,16 @@ class Commander(Gauges):
         return refusal
 
     def mission(self) -> list[LocalItem]:
-        """The mission as it was given last."""
+        """The mission that was set last."""
         return list(self._items)
 
     def _unable(self, target: Target) -> str | None:
-        """What this kind of vehicle cannot be asked for."""
+        """Reason why this kind of vehicle cannot follow a set-point, or None."""
         strange = asked(target) - self.abilities.setpoints
         if strange:
             takes = ", ".join(sorted(self.abilities.setpoints))
-            given = ", ".join(sorted(strange))
-            return f"a vehicle of kind {self.kind.name} takes no set-point of {given}; it takes {takes}"
+            names = ", ".join(sorted(strange))
+            return f"a vehicle of kind {self.kind.name} takes no set-point of {names}; it takes {takes}"
         return None if asked(target) else "the set-point asks for nothing"
 
     # ------------------------------------------------------------------ inputs

@@ -1,4 +1,4 @@
-"""The gauges of a commanded vehicle: its autopilot's estimate, and what that is doing."""
+"""State of a commanded vehicle: its autopilot's estimate and status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ironbird.vehicles.load import Vehicle
 
 @dataclass(frozen=True)
 class Status:
-    """What the autopilot is doing and how it is."""
+    """Status of the autopilot: mode, arming, health, mission progress, battery."""
 
     mode: str  # word of `mission_table.MODES`
     armed: bool
@@ -41,14 +41,16 @@ class Status:
     satellites: int
     eph_m: float
     epv_m: float
-    accepts: frozenset[str]  # modes that this kind can be asked for
+    accepts: frozenset[str]  # modes that this kind of vehicle accepts
 
 
 class Gauges(Stand):
     """Reads the autopilot of one vehicle."""
 
-    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
-        super().__init__(vehicle, rig, **told)
+    def __init__(
+        self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **observers: Callable[..., None]
+    ) -> None:
+        super().__init__(vehicle, rig, **observers)
         self.sees_truth = sees_truth
         flat = rig.state.model.flat
         self._held = {path: rig.held(path) for path in flat.held.start if path.startswith(_read_blocks())}
@@ -60,7 +62,7 @@ class Gauges(Stand):
         self._items: list[LocalItem] = []
 
     def estimate(self) -> Motion:
-        """The autopilot's estimate."""
+        """The autopilot's estimate of the motion."""
         rotation = self._held[at.ESTIMATOR.attitude].reshape(3, 3).T
         return Motion(
             p_N=self._held[at.ESTIMATOR.position].copy(),
@@ -72,11 +74,11 @@ class Gauges(Stand):
         )
 
     def seen(self) -> Motion:
-        """What control acts on: the estimate, or the truth if that was chosen."""
+        """The motion that the controller uses: the estimate, or the truth if that was chosen."""
         return self.truth() if self.sees_truth else self.estimate()
 
     def status(self) -> Status:
-        """What the autopilot is doing."""
+        """The present status of the autopilot."""
         navigator = at.NAVIGATOR
         mode = self.mode
         landed = "on_ground" if mode in ON_GROUND or not self.kind.flies else "in_air"
@@ -115,37 +117,39 @@ class Gauges(Stand):
 
     @property
     def accepts(self) -> frozenset[str]:
-        """Modes that this kind can be asked for."""
+        """Modes that this kind of vehicle accepts."""
         return self.abilities.modes
 
     def _yaw_set(self) -> float:
-        """The heading that is asked for; of vehicles that are asked for none, the one that they have."""
-        asked = self._held.get(at.NAVIGATOR("yaw_set"))
-        return float(self.estimate().rpy[2]) if asked is None else float(asked[0])
+        """The commanded heading, rad; the present heading for vehicles without such a command."""
+        heading = self._held.get(at.NAVIGATOR("yaw_set"))
+        return float(self.estimate().rpy[2]) if heading is None else float(heading[0])
 
     @property
     def mode(self) -> str:
-        """What the autopilot is doing, as a word."""
+        """The autopilot's mode as a word."""
         return modes.MODES[int(self._held[at.NAVIGATOR.mode][0])]
 
     @property
     def armed(self) -> bool:
-        """Whether the motors may turn; from the command on."""
+        """Whether the motors may turn; true from the command on."""
         return self._armed
 
     @property
     def flying(self) -> bool:
-        """Whether it has left the ground; vehicles that stay on it never do."""
+        """Whether it has left the ground; always false for vehicles that stay on it."""
         return self.kind.flies and self.mode not in ON_GROUND
 
     def actuators(self) -> dict[str, float]:
-        """The command that each actuator got last, by place: `rotor/1`."""
+        """The last command of each actuator, by place: `rotor/1`."""
         return {place: float(value[0]) for place, value in self._latches.items()}
 
     def _throttle(self) -> float:
-        """Mean command of what drives it."""
-        found = [value for place, value in self.actuators().items() if place.startswith(("rotor/", "drive", "wheel/"))]
-        return min(math.fsum(map(abs, found)) / len(found), 1.0) if found else 0.0
+        """Mean magnitude of the commands to rotors, drives and wheels, 0 to 1."""
+        commands = [
+            value for place, value in self.actuators().items() if place.startswith(("rotor/", "drive", "wheel/"))
+        ]
+        return min(math.fsum(map(abs, commands)) / len(commands), 1.0) if commands else 0.0
 
     def _active(self) -> tuple[str, ...]:
         tripped = self._held.get(at.NAVIGATOR.failsafe)

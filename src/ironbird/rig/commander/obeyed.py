@@ -1,8 +1,8 @@
-"""A control system of Ironbird that obeys orders in flight: a commander inside it, and a record of its orders.
+"""A control system of Ironbird that accepts orders in flight: a commander inside it, and a record of its orders.
 
-Where the navigator that flies is no part of the vehicle's own model (the reference autopilot on chips) or its
-controller is somewhere else (the firmware's base station), the inputs of the model are not everything; so the calls are
-recorded, as orders to a ground station are (`ironbird.protocols.orders`), and done again at their times.
+Where the navigator that flies is not part of the vehicle's own model (the reference autopilot on chips) or its
+controller is in another program (the firmware's base station), the inputs of the model do not hold everything; so the
+calls are recorded, as orders to a ground station are (`ironbird.protocols.orders`), and replayed at their times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ironbird.protocols.orders import HEADER, Order, read_orders
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.commander.commander import Commander
 
-ASKED_AGAIN = ("arm", "mission")  # whoever waits for the vehicle asks until it takes them; a refusal changes nothing
+ASKED_AGAIN = ("arm", "mission")  # repeated by the caller until accepted; a refusal changes nothing
 Command = Callable[..., str | None]
 
 
@@ -25,7 +25,7 @@ def _tune(commander: Commander, path: str, value: float) -> str | None:
 
 
 def _read_params(commander: Commander) -> str | None:
-    """Nothing to ask for: they are known."""
+    """Do nothing: the parameters of the model are known."""
     return None
 
 
@@ -52,7 +52,7 @@ COMMANDS: dict[str, Command] = {  # what a commander can do, by the names of the
 
 
 class Obeyed:
-    """Orders to one commander. `script` is a record of such orders to begin with."""
+    """Orders to one commander. `script` is a record of orders to begin with."""
 
     def __init__(self, commander: Commander, script: str = "") -> None:
         self.commander = commander
@@ -63,18 +63,18 @@ class Obeyed:
                 raise UnknownNameError("order", shortened(order.name, 40), COMMANDS)
 
     def order(self, name: str, args: Mapping[str, Any], time_us: int) -> str | None:
-        """Obey at once; None, or why it was refused. Arguments that are not the order's raise `TypeError`."""
-        given = dict(args)
-        line = Order(time_us, name, given).text()  # what cannot be written down is no order
+        """Carry out an order at once; returns None, or the reason of a refusal. Wrong arguments raise `TypeError`."""
+        values = dict(args)
+        line = Order(time_us, name, values).text()  # refuse arguments that a record cannot hold
         if name == "set_mission":
-            given = {**given, "items": [LocalItem(*item) for item in given.get("items", ())]}
-        refusal = COMMANDS[name](self.commander, **given)
+            values = {**values, "items": [LocalItem(*item) for item in values.get("items", ())]}
+        refusal = COMMANDS[name](self.commander, **values)
         if refusal is None or name not in ASKED_AGAIN:
             self._lines.append(line)
         return refusal
 
     def play(self, time_us: int) -> None:
-        """Do again what is due of the record; called at the end of an exchange, behind which orders come."""
+        """Carry out recorded orders that are due; called at the end of an exchange, where live orders come too."""
         while self._played and self._played[0].time_us <= time_us:
             order = self._played.popleft()
             try:

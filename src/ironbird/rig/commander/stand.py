@@ -1,7 +1,7 @@
-"""The test stand: a vehicle on its rig, whoever flies it. What is true, its parameters, and faults that come in flight.
+"""The test stand: a vehicle on its rig with any control system: true motion, parameters, and faults in flight.
 
 All numbers are SI and radians: metres north, east and down of the vehicle's home, body axes forward, right, down.
-What changes something returns None if it was done, or a `str`: why it was refused, in plain words.
+Methods that change something return None if it was done, or the reason of a refusal as text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Motion:
 
 
 class Stand:
-    """One vehicle on its rig."""
+    """One vehicle on its rig: true motion, parameters, faults."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class Stand:
 
     @property
     def kind(self) -> VehicleKind:
-        """Kind of vehicle."""
+        """The kind of vehicle, from its file."""
         return self.vehicle.kind
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time in seconds."""
         return self.rig.time_s
 
     @property
@@ -75,7 +75,7 @@ class Stand:
         return self.rig.time_us
 
     def truth(self) -> Motion:
-        """What is true; of vehicles without a free attitude, at the latest row of the log (20 ms ago at most)."""
+        """The true motion; for vehicles without a free attitude, at the latest row of the log (at most 20 ms ago)."""
         known = self.rig.state.model.flat.x.start
         if all(at.BODY(name) in known for name in ("p", "v", "q", "w")):
             q = self.rig.truth("q").copy()
@@ -87,13 +87,13 @@ class Stand:
         return Motion(p, v, q, rotations.euler(q), w, self.latest(at.BODY.specific_force))
 
     def rotor_speeds(self) -> list[float]:
-        """Of all rotors, rad/s, at the latest row of the log."""
+        """Speeds of all rotors, rad/s, at the latest row of the log."""
         known = self.rig.stepper.plan.start
         motors = itertools.takewhile(known.__contains__, (at.rotor(n).motor("speed") for n in itertools.count(1)))
         return [float(self.latest(path)[0]) for path in motors]
 
     def latest(self, path: str) -> np.ndarray:
-        """A signal at the latest row of the log; zeros before the first, nan if it is not logged."""
+        """A signal at the latest row of the log; zeros before the first row, NaN if it is not logged."""
         stepper = self.rig.stepper
         plan, log = stepper.plan, stepper.log
         if path not in plan.start:
@@ -105,7 +105,7 @@ class Stand:
     # ------------------------------------------------------------------ parameters and faults
 
     def params(self) -> dict[str, float]:
-        """All parameters that can be changed, an entry for each number: `control.rate_gain[0]`."""
+        """All parameters that can be changed, one entry per number: `control.rate_gain[0]`."""
         values = self.rig.state.params[0, :, 0]
         return {path: float(values[row]) for path, row in self._params.items()}
 
@@ -118,7 +118,7 @@ class Stand:
         return self._tune(path, float(value), f"{path} = {value:g}")
 
     def inject(self, injection: Injection) -> str | None:
-        """A fault, whose times count from now; it has a witness like one that was ordered before the flight."""
+        """Inject a fault whose times count from now; its effect is verified as for one ordered before the flight."""
         try:
             self.rig.inject(injection)
         except IronbirdError as error:
@@ -127,7 +127,7 @@ class Stand:
         return None
 
     def end(self, injection: Injection) -> str | None:
-        """End a fault that was injected before, as it was given then."""
+        """End a fault that was injected before, given by the same injection."""
         try:
             self.rig.end(injection)
         except IronbirdError as error:

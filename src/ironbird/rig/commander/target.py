@@ -1,4 +1,4 @@
-"""Offboard set-points: what they may hold, and why one is none."""
+"""Offboard set-points: their fields, and checks of their values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from ironbird.blocks.controllers.command_ports import BY_ATTITUDE, BY_COURSE, BY_PLACE, BY_RATES
 
 NAN3 = (math.nan, math.nan, math.nan)
-MOST = 1e6  # no number that is commanded is greater
+MOST = 1e6  # largest magnitude of a commanded number
 
 
 @dataclass(frozen=True)
 class Target:
-    """An offboard set-point; nan where nothing is asked for.
+    """An offboard set-point; NaN where nothing is commanded.
 
     In frame "B" positions (offsets from the vehicle), velocities and accelerations are ahead, to the right and down of
     its heading. With `attitude_rpy` or `rates_B` there must be a `thrust`. `airspeed`, `height` and `course` are for
@@ -47,7 +47,7 @@ def kind_of(target: Target) -> float:
 
 
 def impossible(target: Target) -> str | None:
-    """Why a set-point is none at all."""
+    """Reason why a set-point is invalid for every vehicle, or None."""
     vectors = [target.position_N, target.velocity_N, target.acceleration_N]
     vectors += [vector for vector in (target.attitude_rpy, target.rates_B) if vector is not None]
     if any(len(vector) != 3 for vector in vectors):
@@ -66,8 +66,8 @@ def impossible(target: Target) -> str | None:
 
 
 def asked(target: Target) -> set[str]:
-    """What a set-point gives."""
-    found = {
+    """Names of the quantities that a set-point commands (position, velocity, yaw, attitude, …)."""
+    names = {
         name
         for name, numbers in (
             ("position", target.position_N), ("velocity", target.velocity_N), ("acceleration", target.acceleration_N),
@@ -76,16 +76,16 @@ def asked(target: Target) -> set[str]:
         )
         if not all(map(math.isnan, numbers))
     }  # fmt: skip
-    found |= {"attitude"} if target.attitude_rpy is not None else set()
-    return found | ({"rates"} if target.rates_B is not None else set())
+    names |= {"attitude"} if target.attitude_rpy is not None else set()
+    return names | ({"rates"} if target.rates_B is not None else set())
 
 
 def turned(rotation: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A vector in another frame; nan in the horizontal is nan in both of its axes."""
+    """A vector rotated into another frame; NaN in a horizontal axis becomes NaN in both."""
     level = rotation[:2, :2] @ vector[:2]
     return np.array([*level, vector[2]])
 
 
 def plain(numbers: Sequence[float] | np.ndarray) -> list[float]:
-    """Zeros where nothing is asked for: the model has no nan."""
+    """Numbers with 0 in place of NaN, because the model accepts no NaN."""
     return [float(number) if math.isfinite(number) else 0.0 for number in numbers]

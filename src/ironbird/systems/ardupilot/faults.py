@@ -1,8 +1,8 @@
-"""Faults of sensors that ArduPilot makes itself, as its SIM_ parameters: satellites, barometer, compass.
+"""Faults of sensors that ArduPilot simulates itself, as its SIM_ parameters: satellites, barometer, compass.
 
-Everything else acts in the vehicle or on the way to ArduPilot, as with any control system. A fault that becomes
-parameters is set over a MAVLink link of its own at its start, its end and as it grows, in simulation time; the echo of
-each parameter (PARAM_VALUE) is the witness that it acts.
+All other faults act in the vehicle or on the link to ArduPilot, as with any control system. A fault that is mapped to
+parameters is set over a separate MAVLink link at its start, at its end and while it grows, in simulation time; the echo
+of each parameter (PARAM_VALUE) is the evidence that it acts.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ironbird.rig.rig import Rig
 from ironbird.transport.peers import Doorkeeper
 
 VIRTUAL_PORT = 14660  # of this link, in virtual time
-POLL_TICKS = 10  # how often orders are looked at
+POLL_TICKS = 10  # period of polling
 MOST_PACKETS = 100  # taken at once
-MOVING_S = 0.1  # how often a parameter that moves is set again
+MOVING_S = 0.1  # s between two values of a parameter that changes with time
 RAMP_STEPS = 50
 ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time
 METRES_PER_DEGREE = 111319.49  # of ArduPilot's earth: 0.011131884502145034 m per 1e-7 degrees [ArduPilotCode]
 MILLIGAUSS_PER_T = 1e7
 FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
 PASCAL_PER_METRE = 12.0  # density times gravity at sea level
-UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is even between plus and minus the number: its deviation over this
+UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is uniform between plus and minus the number: deviation = number / sqrt(3)
 SATELLITES, FEWEST_SATELLITES = 10, 4  # of ArduPilot's receivers; those below which a receiver has no fix
-REPLACED_SCALE = 1e-3  # of a compass whose offset stands for its field: of the earth's field a thousandth is left
+REPLACED_SCALE = 1e-3  # of a compass whose offset replaces its field: a thousandth of the earth's field remains
 GROUND_SYSTEM = 254  # of this link; the built-in ground station is 255
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
@@ -47,7 +47,7 @@ Route = Literal["vehicle", "parameters", "none"]
 
 @dataclass(frozen=True)
 class Moment:
-    """What a parameter's value may depend on."""
+    """State of a fault at one time, from which the value of a parameter is computed."""
 
     fault: Fault
     severity: float
@@ -61,7 +61,7 @@ class Moment:
     white: Callable[[], float] = lambda: 0.0  # a normal number of deviation 1, another one at each call
 
     def amount(self, param: str) -> float:
-        """What the catalogue makes of a parameter at this severity: metres, pascals, teslas, samples, ..."""
+        """Value of a fault's catalogue parameter at this severity, in its own unit (m, Pa, T, samples)."""
         changes = {change.target.rpartition(".")[2]: change for change in self.fault.changes}
         return changes[param].value(self.severity)
 
@@ -71,18 +71,18 @@ Value = Callable[[Moment], float]
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter, its value while the fault acts, and that after it; {n} is the instance, axis one of 0 to 2."""
+    """A SIM_ parameter, its value while the fault acts, and after it; {n} is the instance, axis one of 0 to 2."""
 
     name: str
     value: Value
     restore: float
     axis: int | None = None
-    moving: bool = False  # its value changes by itself
+    moving: bool = False  # its value changes with time at constant severity
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of a fault on ArduPilot."""
+    """How a fault is carried out on ArduPilot: its settings, or the reason why it is impossible."""
 
     route: Route
     settings: tuple[Setting, ...] = ()
@@ -105,7 +105,7 @@ def _constant(value: float) -> Value:
 
 
 def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Plan:
-    """A position that is off by metres in N: degrees of latitude and longitude, and height."""
+    """Position error in metres in N as parameters: degrees of latitude and longitude, and height."""
     return _set(
         Setting("SIM_GPS{n}_GLTCH_X", lambda m: offset(m, 0) / METRES_PER_DEGREE, 0.0, 0, moving),
         Setting(
@@ -116,13 +116,13 @@ def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Pla
 
 
 def _velocity_noise(deviation: Value) -> Plan:
-    """ArduPilot multiplies the number by one between -1 and 1 that is new at each fix, [ArduPilotCode] SIM_GPS.cpp."""
+    """Velocity noise: ArduPilot multiplies it by a number from -1 to 1 at each fix, [ArduPilotCode] SIM_GPS.cpp."""
     names = (f"SIM_GPS{{n}}_VERR_{axis}" for axis in "XYZ")
     return _set(*(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i) for i, name in enumerate(names)))
 
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
-    """ArduPilot takes the offset away, so its sign is changed."""
+    """Offset of the compass; its sign is changed, because ArduPilot subtracts the parameter."""
 
     def setting(axis: int, letter: str, hard: float) -> Setting:
         return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
@@ -131,7 +131,7 @@ def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
 
 
 def _field_replaced(field_T: Value) -> Plan:
-    """ArduPilot scales a compass after it has taken its offset away: a small scale and a large offset are a field."""
+    """Compass that reads a constant field: ArduPilot subtracts an offset, then scales; a small scale leaves it."""
 
     def setting(axis: int, letter: str, hard: float) -> Setting:
         return Setting(
@@ -233,7 +233,7 @@ MAGNETIC = "environment.magnetic_anomaly@1"
 
 
 def plan_of(injection: Injection) -> Plan:
-    """Where a fault acts: in the vehicle, by parameters of ArduPilot, or nowhere, with the reason."""
+    """How a fault acts: in the vehicle, by parameters of ArduPilot, or not at all, with the reason."""
     name = injection.fault.id
     family = name.partition(".")[0]
     if family in NOT_LINKED:
@@ -246,7 +246,7 @@ def plan_of(injection: Injection) -> Plan:
 
 
 def _anomaly(injection: Injection) -> Plan:
-    """A field in N that is added to the earth's; ArduPilot's weakens with height, over a length that is made long."""
+    """Magnetic anomaly in N added to the earth's field; the length over which ArduPilot weakens it is very large."""
     param = injection.fault.changes[0].target.rpartition(".")[2]
     axes = [i for i in range(3) if injection.axis in (None, i)]
     return _set(
@@ -267,19 +267,19 @@ class Echo:
 
 @dataclass
 class _Order:
-    """A parameter that is under way."""
+    """A parameter that was sent and is not confirmed yet."""
 
     value: float
     time_s: float
     sent_s: float
     sent_wall: float
-    quiet: bool  # one of many steps: not worth a note
+    quiet: bool  # one of many steps of a ramp: no event is logged
     tries: int = 1
 
 
 @dataclass
 class _Run:
-    """An injection and how far it is."""
+    """An injection and its progress."""
 
     injection: Injection
     plan: Plan
@@ -292,7 +292,7 @@ class _Run:
 
 
 def level(injection: Injection, time_s: float) -> float:
-    """Severity at a time that counts from the trigger; a ramp goes up in steps."""
+    """Severity (0 to 1) at a time in s since the trigger; a ramp rises in steps."""
     if not injection.start_s <= time_s < injection.end_s:
         return 0.0
     since = time_s - injection.start_s
@@ -305,7 +305,7 @@ def level(injection: Injection, time_s: float) -> float:
 
 @dataclass
 class FaultDriver:
-    """Sets the parameters of all faults that ArduPilot must make itself; ArduPilot's --serial1 sends to `port`."""
+    """Sets the parameters of all faults that ArduPilot simulates itself; ArduPilot's --serial1 sends to `port`."""
 
     rig: Rig
     injections: Sequence[Injection]
@@ -320,7 +320,7 @@ class FaultDriver:
             if plan.reason:
                 self.note(self.rig, "fault", f"{injection.fault.id}: {plan.reason}")
             if plan.route == "parameters":
-                numbers = random.Random(f"{self.rig.state.seed_of(0)} {injection.text()}")  # one flight, one noise
+                numbers = random.Random(f"{self.rig.state.seed_of(0)} {injection.text()}")  # repeats with the flight
                 self._runs.append(_Run(injection, plan, _trigger(self.rig, injection), numbers=numbers))
         run = self.process.run if self.process is not None else None
         if run is not None:
@@ -339,11 +339,11 @@ class FaultDriver:
         self._next_tick = 0
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the UDP port of the driver."""
         self._socket.close()
 
     def poll(self) -> None:
-        """Look at what is due; cheap if nothing is."""
+        """Send parameters that are due and read confirmations; cheap if nothing is due."""
         tick = self.rig.state.tick
         if tick < self._next_tick:
             return
@@ -356,7 +356,7 @@ class FaultDriver:
         self._remind()
 
     def settled(self) -> bool:
-        """Whether ArduPilot has confirmed everything so far."""
+        """Whether ArduPilot has confirmed every parameter sent so far."""
         return not self._orders
 
     def acted(self, injection: Injection) -> OwnWitness | None:
@@ -377,26 +377,26 @@ class FaultDriver:
         if begin is None:
             return
         now, injection = self.rig.time_s, run.injection
-        wanted = level(injection, now - begin)
-        moving = wanted > 0 and any(setting.moving for setting in run.plan.settings)
-        if wanted == run.level and not (moving and now - run.refreshed_s >= MOVING_S):
+        severity = level(injection, now - begin)
+        moving = severity > 0 and any(setting.moving for setting in run.plan.settings)
+        if severity == run.level and not (moving and now - run.refreshed_s >= MOVING_S):
             return
         position = self.rig.truth("p").tolist()
-        if run.level == 0 and wanted > 0:
+        if run.level == 0 and severity > 0:
             run.at_start, run.started_s = position, now
             self.note(self.rig, "fault", f"{injection.fault.id} begins")
-        elif wanted == 0:
+        elif severity == 0:
             self.note(self.rig, "fault", f"{injection.fault.id} is over")
-        quiet = (run.level > 0 and 0 < wanted < injection.severity) or wanted == run.level
-        run.level, run.refreshed_s = wanted, now
-        moment = self._moment(run, wanted, now, position)
+        quiet = (run.level > 0 and 0 < severity < injection.severity) or severity == run.level
+        run.level, run.refreshed_s = severity, now
+        moment = self._moment(run, severity, now, position)
         for setting in run.plan.settings:
             if setting.axis is None or injection.axis in (None, setting.axis):
-                value = setting.value(moment) if wanted > 0 else setting.restore
+                value = setting.value(moment) if severity > 0 else setting.restore
                 self._order(parameter(setting, injection.instance), value, quiet)
 
     def _begin_s(self, run: _Run) -> float | None:
-        """When its times begin to count, or None before its trigger has fired."""
+        """Simulation time (s) from which an injection's times count; None before its trigger has fired."""
         if run.event is None:
             return 0.0
         fired = int(self.rig.state.kernel_events.fired[run.event])
@@ -447,7 +447,7 @@ class FaultDriver:
         for _ in range(MOST_PACKETS):
             try:
                 data, peer = self._socket.recvfrom(4096)
-            except OSError:  # nothing there, or the other side is gone: reminders end that
+            except OSError:  # no packet, or ArduPilot has ended: the limit of retries reports it
                 return
             if not self._virtual and not self.door.lets_in(peer):
                 continue
@@ -475,13 +475,13 @@ def _same(value: float, other: float) -> bool:
 
 
 def parameter(setting: Setting, instance: int | str) -> str:
-    """The parameter's name for an instance."""
+    """Name of the parameter of a setting for an instance."""
     baro = "BARO" if instance == 1 else f"BAR{instance}"
     return setting.name.format(n=instance, baro=baro)
 
 
 def _trigger(rig: Rig, injection: Injection) -> int | None:
-    """Which record of the kernel's events holds when the injection's predicate first held."""
+    """Index of the kernel's event record that holds when an injection's condition first became true."""
     if not injection.when:
         return None
     events = rig.state.events[0]

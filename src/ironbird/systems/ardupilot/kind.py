@@ -1,4 +1,4 @@
-"""ArduPilot as a kind of control system: a program of its own, in lockstep."""
+"""ArduPilot as a kind of control system: a separate program, in lockstep."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from ironbird.systems.ardupilot.on_chips import (
 )
 from ironbird.vehicles.load import Vehicle
 
-# Parameters of an ArduPilot that is only listened to: MAVLink on its TCP port; messages of its own accord, in Hz
+# Parameters of an ArduPilot that is only observed: MAVLink on its TCP port; rates of its messages in Hz
 WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
 WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
 
 
 class ArduPilotOptions(AutopilotOptions):
-    """Those of all autopilots, and the board that carries its sensors."""
+    """Options of control system `ardupilot`: those of all autopilots, and the board that carries its sensors."""
 
     chips: Annotated[
         str,
@@ -63,7 +63,7 @@ class ArduPilotOptions(AutopilotOptions):
 
 
 class ArduPilotKind(AutopilotKind):
-    """Faults of sensors that ArduPilot makes itself are ordered from it (`faults.py`)."""
+    """Kind of control system `ardupilot`; faults of sensors that ArduPilot simulates are set there (`faults.py`)."""
 
     name = "ardupilot"
     title = "ArduPilot"
@@ -72,25 +72,25 @@ class ArduPilotKind(AutopilotKind):
     options = ArduPilotOptions
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """Those of its programs that are there, whichever flies."""
-        found: list[Path] = []
+        """The installed ArduPilot programs that may fly, with their libraries."""
+        files: list[Path] = []
         board = _board_of(options)
         if board:
             with contextlib.suppress(LinkError):
-                found += with_libraries(find_board_ardupilot(board, getattr(options, "folder", None)), options)
-            return found
+                files += with_libraries(find_board_ardupilot(board, getattr(options, "folder", None)), options)
+            return files
         for name in get_args(Firmware):
             with contextlib.suppress(LinkError):
-                found += with_libraries(find_program(name, getattr(options, "folder", None)), options)
-        return list(dict.fromkeys(found))
+                files += with_libraries(find_program(name, getattr(options, "folder", None)), options)
+        return list(dict.fromkeys(files))
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With the wires of the board, if there is one."""
+        """The vehicle, with the wires of the board if one is chosen."""
         vehicle, board = super().fitted(vehicle, options), _board_of(options)
         return with_wires(vehicle, load_board(board)) if board else vehicle
 
     def seat(self, task: Task) -> Seat:
-        """An ArduPilot and the built-in ground station on its first link; its third link and its TCP port are free."""
+        """An ArduPilot with the built-in ground station on its first link; its third link and TCP port are free."""
         board = _board_of(task.options)
         if board:
             return _seat_on_chips(task, board)
@@ -100,9 +100,9 @@ class ArduPilotKind(AutopilotKind):
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
         virtual = in_virtual_time(task)
-        heard = watch or (options.ground_station and not virtual)
+        telemetry = watch or (options.ground_station and not virtual)
         inside = GROUND_STATION_PORT if virtual else ground
-        extra = ["--serial2", f"udpclient:127.0.0.1:{inside}"] if heard else []
+        extra = ["--serial2", f"udpclient:127.0.0.1:{inside}"] if telemetry else []
         if watch and virtual:
             announce(
                 task,
@@ -116,7 +116,7 @@ class ArduPilotKind(AutopilotKind):
                 f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground}) and "
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
-        elif heard:
+        elif telemetry:
             announce(task, f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy: udpin:127.0.0.1:{ground})")
         own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
         watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
@@ -154,7 +154,7 @@ def _board_of(options: Options) -> str:
 
 
 def _seat_on_chips(task: Task, board: str) -> Seat:
-    """An ArduPilot of a board, and the built-in ground station on its first link."""
+    """An ArduPilot built for a board, with the built-in ground station on its first link."""
     options = trusted(task, variable_of(board))
     if options.pilot not in ("ours", "attended"):
         raise LinkError(

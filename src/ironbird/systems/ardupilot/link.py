@@ -1,9 +1,10 @@
 """ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one reply for each millisecond.
 
-ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is that
-timestamp. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. Satellites, barometer and
-compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`faults.py`).
-Packets of strangers are counted and left alone (`transport/peers.py`).
+ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; the timestamp of that
+text
+is its only clock. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. ArduPilot itself
+simulates satellites, barometer and compass from the true motion; their faults are set as its SIM_ parameters
+(`faults.py`). Packets from other senders are counted and ignored (`transport/peers.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
 RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 400 Hz loop asks for
 RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
 PAUSE_S = 0.5  # after so long a pause of the simulation, repeats may be waiting in the socket
-SLICE_S = 0.05  # between two looks at the process and the deadline
+SLICE_S = 0.05  # s between two checks of the process and the deadline
 WIND_TICKS = 20
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
 # would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
@@ -56,14 +57,17 @@ Source = Any  # an address: host and port, or a path in virtual time
 
 
 class ArduPilot(ControlSystem):
-    """ArduPilot on a vehicle of the catalogue.
+    """ArduPilot as control system of a vehicle of the catalogue.
 
-    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and finds
-    this side at UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run
-    ends with an error. With `spin_s` the receiver looks that long without sleeping: for a machine with cores to spare.
-    The vehicle goes on by `step_ticks` at a time, and ArduPilot gets a reply for each tick: the first with the state,
-    whose outputs go to the actuators, the others with the same samples and the position moved on. With 4 that is the
-    period of the inertial units and of most actuator links, so nothing is lost; with 1 every reply is a step.
+    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and sends
+    to UDP
+    port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run ends with an
+    error. With
+    `spin_s` the receiver polls that long without sleeping: for a machine with spare cores. The vehicle advances by
+    `step_ticks` at a time, and ArduPilot gets a reply for each tick: the first with the state, whose outputs go to the
+    actuators, the others with the same samples and the position moved on. 4 is the period of the inertial units and
+    of most
+    actuator links, so no sample is lost; with 1 every reply is a step.
     """
 
     name = "ArduPilot"
@@ -102,7 +106,7 @@ class ArduPilot(ControlSystem):
         self._known: list[Source] = []
         self._frame = -1
         self._refused = ""
-        self._pending = False  # whether a superfluous packet is still to come
+        self._pending = False  # whether a redundant packet is still to come
         self._sent_at = 0.0
         self.reply = b""
         self._time_s = 0.0
@@ -149,7 +153,7 @@ class ArduPilot(ControlSystem):
         self._apply(rig)
 
     def _open(self, own: bool) -> socket.socket:
-        """The port that ArduPilot sends to; any free one if Ironbird starts it."""
+        """Open the UDP port that ArduPilot sends to; any free port if Ironbird starts ArduPilot."""
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         port = 0 if own else PHYSICS_PORT + PORT_STEP * self.instance
         try:
@@ -162,7 +166,7 @@ class ArduPilot(ControlSystem):
         return made
 
     def stop(self) -> None:
-        """End it: its own process gets some more steps in which it writes its log."""
+        """End ArduPilot; a process started by Ironbird first gets some more steps in which it writes its log."""
         try:
             if self.process is not None:
                 self.process.ask_to_end()
@@ -176,13 +180,13 @@ class ArduPilot(ControlSystem):
                 self._socket = None
 
     def _say_goodbye(self) -> None:
-        """Answer with the last state, in steps of time, until the process has gone."""
+        """Reply with the last state at advancing times until the process has ended."""
         if self._socket is None or not self.reply or self.process is None or self._peer is None:
             return
         rest = self.reply.partition(b",")[2]
         source: Source = self._peer  # it waits for a reply to its last packet
         if self._run is not None:
-            with contextlib.suppress(LinkError, OSError):  # it has ended, as it was asked to
+            with contextlib.suppress(LinkError, OSError):  # it has ended as ordered
                 for _ in range(round(GOODBYE_S * RATE_HZ)):
                     self._time_s += 1.0 / RATE_HZ
                     self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
@@ -203,17 +207,17 @@ class ArduPilot(ControlSystem):
                 continue
 
     def figures(self) -> dict[str, str]:
-        """How virtual time went, in it."""
+        """Rows of the flight's summary: statistics of virtual time, if it was used."""
         return self.process.figures if self.process is not None else {}
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """Faults of the sensors that ArduPilot makes itself never pass through the vehicle's."""
+        """Confirmation by ArduPilot of a fault in a sensor that it simulates itself; None for other faults."""
         return self.faults.acted(injection) if self.faults is not None else None
 
     # ------------------------------------------------------------------ exchange
 
     def exchange(self, rig: Rig) -> None:
-        """Reply with the state, wait for the servo outputs that follow, hand them to the actuators."""
+        """Reply with the state, wait for the servo outputs that follow, and apply them to the actuators."""
         if self._run is not None:
             self._exchange_virtual(rig, self._run)
             return
@@ -234,7 +238,7 @@ class ArduPilot(ControlSystem):
             self.faults.poll()
 
     def _exchange_virtual(self, rig: Rig, run: VirtualRun) -> None:
-        """The same in virtual time: the replies do not depend on its packets, so all of them are there at once."""
+        """`exchange` in virtual time: replies do not depend on ArduPilot's packets, so all are sent at once."""
         assert self.process is not None
         for ahead in range(self.step_ticks):
             self._answer(ahead)
@@ -247,7 +251,7 @@ class ArduPilot(ControlSystem):
             self.faults.poll()
 
     def _answer(self, ahead: int) -> None:
-        """One reply, with the state now or some ticks later."""
+        """Send one reply, with the state now or `ahead` ticks later."""
         self.reply = self.state.text(ahead)
         self._time_s = self.state.time_s
         self._send()
@@ -276,7 +280,7 @@ class ArduPilot(ControlSystem):
             inputs[row] = sign * min(max((value - offset) * scale, low), high) if value else 0.0
 
     def _wait(self, rig: Rig, patience_s: float) -> None:
-        """Until the next packet is there; repeats of the last one are answered, garbage is counted."""
+        """Wait for the next packet; repeats of the last one are answered, invalid packets are counted."""
         if self._run is not None:
             self._wait_virtual(rig, self._run)
             return
@@ -308,7 +312,7 @@ class ArduPilot(ControlSystem):
                 raise self.silent(rig, waited, "servo packet")
 
     def _wait_virtual(self, rig: Rig, run: VirtualRun) -> None:
-        """The same in virtual time: what is not there when it comes to a rest needs more time first."""
+        """Wait in virtual time: if no packet is there once all threads block, grant more virtual time."""
         assert self.process is not None
         for _ in range(round(VIRTUAL_PATIENCE_S / VIRTUAL_STEP_S)):
             if not run.at_simulator:
@@ -323,13 +327,13 @@ class ArduPilot(ControlSystem):
         )
 
     def where(self, rig: Rig) -> str:
-        """Names the last messages first: too slow for each step."""
+        """Text about the state of the link for error messages; too slow to be called in each step."""
         self.traffic.last_sent = f"state of {self._time_s:.3f} s{self._refused}" if self.reply else ""
         self.traffic.last_received = f"frame {self._frame}" if self._frame >= 0 else ""
         return super().where(rig)
 
     def _take(self, rig: Rig, size: int, source: Source) -> bool:
-        """Look at a packet: whether it is the one to act on."""
+        """Process a packet; returns whether it holds the outputs to act on."""
         if size < HEAD.size:
             self.traffic.bad += 1
             return False
@@ -370,13 +374,13 @@ class ArduPilot(ControlSystem):
         self._known.append(source)
 
     def _drain(self, rig: Rig) -> None:
-        """After a pause: throw away repeats, so that each is not answered for itself and stays queued as delay."""
+        """After a pause, discard repeated packets, so that they are not answered one by one and add delay."""
         for _ in range(MOST_REPEATS):
             try:
                 size, source = self._receive(self._buffer, 0, socket.MSG_DONTWAIT)
             except OSError:
                 return
-            self._sent_at = time.perf_counter()  # a repeat in the queue wants no answer of its own
+            self._sent_at = time.perf_counter()  # a repeat in the queue needs no separate answer
             self._take(rig, size, source)
 
 
@@ -402,10 +406,11 @@ def _library() -> ctypes.CDLL:
 
 
 class StateText:
-    """The vehicle's state as ArduPilot reads it, written by native code from where the numbers stand.
+    """The vehicle's state as the text that ArduPilot reads, written by native code directly from the model's arrays.
 
-    Its reader looks for substrings: keys stand in a fixed order (velocity before velocity_wind), without spaces, and
-    only finite numbers are written; a value that is not finite is replaced by the one before.
+    ArduPilot searches for substrings: keys are in a fixed order (velocity before velocity_wind), without spaces,
+    and only
+    finite numbers are written; a value that is not finite is replaced by the previous one.
     """
 
     def __init__(self, rig: Rig, rc: Sequence[int] = ()) -> None:
@@ -466,7 +471,7 @@ class StateText:
         self._write, self._pointer = _library().ib_state_text, ctypes.addressof(args)
 
     def text(self, ahead: int = 0) -> bytes:
-        """One line for the state now; or some ticks later, with the same samples and the position moved on."""
+        """The line for the present state, or `ahead` ticks later with the same samples and the position moved on."""
         state = self.rig.state
         tick = state.tick
         self.time_s = (tick + ahead) * state.model.step_s
@@ -480,7 +485,7 @@ class StateText:
         return bytes(self._view[: self._write(self._pointer)])
 
     def _move(self, p: np.ndarray, heading: np.ndarray, motion: np.ndarray) -> None:
-        """Of a vehicle on wheels: level, with the velocity of its position over the last step."""
+        """Motion of a vehicle on wheels: level, with the velocity of its position over the last step."""
         tick, place = self._before
         now = self.rig.state.tick
         if now > tick:

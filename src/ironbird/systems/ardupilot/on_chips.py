@@ -1,8 +1,8 @@
 """ArduPilot's build for a Linux board on simulated chips (`ironbird.boards.on_chips`), for multicopters.
 
-Its program is that of its own board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without it a
-copter of 4.7 and later does not leave ground idle on this board), built for this computer. Sensors, battery, radio and
-motors go over its own drivers; what calibration would have stored is given to it as defaults.
+The program is ArduPilot's for that board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without the
+define a copter of 4.7 and later stays at ground idle on this board), built for this computer. Sensors, battery, radio
+and motors go through its own drivers; values that a calibration would have stored are passed as default parameters.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 MICROSECONDS = 1e-6
-# Identities are bus type, bus, place on it and kind of part, as ArduPilot numbers them [ArduPilotCode]
-BOARDS: dict[str, Params] = {  # what calibration and a first set-up would have stored on each board
+# Device ids combine bus type, bus, address and device type, as ArduPilot numbers them [ArduPilotCode]
+BOARDS: dict[str, Params] = {  # parameters that calibration and set-up would have stored on each board
     "pilotpi": {
         "INS_ACC_ID": Param(0x340002, "ICM-42688-P on SPI 0: it counts as calibrated"),
         "INS_GYR_ID": Param(0x340002, "the same"),
@@ -38,21 +38,21 @@ BOARDS: dict[str, Params] = {  # what calibration and a first set-up would have 
         "GPS1_TYPE": Param(2, "u-blox"),
     },
 }
-SERIAL = {"pilotpi": {"--serial3": "gps"}}  # which of its ports has which device of the board
+SERIAL = {"pilotpi": {"--serial3": "gps"}}  # ArduPilot's serial port -> device of the board
 
 
 def variable_of(board: str) -> str:
-    """The variable that names ArduPilot's programs for a board."""
+    """Name of the environment variable that gives the path of ArduPilot's programs for a board."""
     return f"IRONBIRD_ARDUPILOT_{Path(board).stem.upper()}"
 
 
 def find_board_ardupilot(board: str, where: str | Path | None = None, name: str = "arducopter") -> Path:
-    """ArduPilot's program for a board."""
+    """Path of ArduPilot's program for a board: `where`, or the environment variable; LinkError if there is none."""
     tried = []
     for source, place in places(where, variable_of(board), f"{name}-{Path(board).stem}"):
-        found = place / name if place.is_dir() else place
-        if is_program(found):
-            return found.resolve()
+        path = place / name if place.is_dir() else place
+        if is_program(path):
+            return path.resolve()
         tried.append(f"{source}: {place}")
     raise LinkError(
         f"{name} for board {board} was not found ({'; '.join(tried) or 'nothing names it'}): build ArduPilot for it "
@@ -63,7 +63,7 @@ def find_board_ardupilot(board: str, where: str | Path | None = None, name: str 
 
 
 def chip_params(spec: VehicleSpec, board: str) -> Params:
-    """Parameters of a vehicle on a board with chips."""
+    """ArduPilot parameters for a vehicle on a board with chips."""
     if board not in BOARDS:
         raise LinkError(f"ArduPilot on chips knows the set-up of {', '.join(BOARDS)}, not of board {board}")
     if not isinstance(spec, MulticopterSpec):
@@ -72,10 +72,10 @@ def chip_params(spec: VehicleSpec, board: str) -> Params:
 
 
 class ArduPilotOnChipsProcess(OnBoard, ArduPilotProcess):
-    """One ArduPilot of a board, with the board behind its device files."""
+    """The process of an ArduPilot built for a board, with simulated chips behind its device files."""
 
     prefix = "ironbird-apc-"
-    slack_s = 0.0  # its threads sleep until their time, and no longer
+    slack_s = 0.0  # its threads sleep exactly until their time
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class ArduPilotOnChipsProcess(OnBoard, ArduPilotProcess):
         self.board = board
 
     def start_on_board(self, spec: VehicleSpec) -> None:
-        """Start it with the vehicle's parameters; its log and storage are in its folder."""
+        """Start ArduPilot with the vehicle's parameters; its log and storage are in its folder."""
         self.program = find_board_ardupilot(self.board.id, self.where, wire(spec).firmware)
         folder = self._make_folder()
         text = write_parm(chip_params(spec, self.board.id), f"{spec.title}: made from its vehicle file")
@@ -111,7 +111,7 @@ class ArduPilotOnChipsProcess(OnBoard, ArduPilotProcess):
 
 
 def pulses_of(wiring: Wiring) -> list[Pulse]:
-    """The outputs of a wiring as pulses."""
+    """The outputs of a wiring as descriptions of PWM pulses."""
     made = []
     for channel in wiring.channels:
         zero_us, scale, low, high = SCALES[channel.kind]
@@ -123,15 +123,15 @@ def pulses_of(wiring: Wiring) -> list[Pulse]:
 
 
 class ArduPilotOnChips(OnChips):
-    """ArduPilot whose sensors and outputs are chips."""
+    """Control system: ArduPilot whose sensors and outputs are simulated chips."""
 
     name = "ArduPilot"
     process: ArduPilotOnChipsProcess
 
     def wire(self, rig: Rig) -> Sequence[Pulse]:
-        """By the frame that ArduPilot has for the vehicle."""
+        """PWM outputs for the vehicle, in the order of ArduPilot's frame for it."""
         return pulses_of(wire(rig.vehicle.spec))
 
     def launch(self, rig: Rig) -> None:
-        """With the parameters of the vehicle."""
+        """Start ArduPilot with the parameters of the vehicle."""
         self.process.start_on_board(rig.vehicle.spec)

@@ -1,7 +1,8 @@
 """An autopilot's own image on an emulated flight controller: it reads chips, and its timers drive the motors.
 
-The image is that which a user would load onto the board; nothing in it is changed, and nothing of it is here. Its chips
-are those of the catalogue, its serial port speaks MAVLink with the ground station in virtual time: a flight is a
+The image is the file that a user would load onto the board; it is not modified, and Ironbird contains none of its code.
+Its chips are those of the catalogue, its serial port carries MAVLink to the ground station in virtual time: a
+flight is a
 function of the image, the vehicle and the seed, and repeats to the last bit. The vehicle moves in ticks of 1 ms; a
 command acts from the next tick on.
 Not modelled: USB, CAN, memory cards, a flash chip for logs, radio receivers, noise of the converter.
@@ -39,11 +40,11 @@ from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 VARIABLE = "IRONBIRD_ARDUPILOT_F405"  # an image of ArduPilot for the board revo-mini: ELF, or HEX with its boot loader
-FOUND = ("INS_ACC_ID", "INS_GYR_ID", "COMPASS_DEV_ID")  # what the board found is stored: calibrated sensors are these
+FOUND = ("INS_ACC_ID", "INS_GYR_ID", "COMPASS_DEV_ID")  # ids that the board stores for detected sensors
 
 
 class AutopilotImageOptions(Options):
-    """Which image on which board, and what its time is like."""
+    """Options of control system `autopilot_image`: image, board, and timing of the emulation."""
 
     image: Annotated[
         str,
@@ -58,7 +59,7 @@ class AutopilotImageOptions(Options):
 
 
 class SerialWire(Wire):
-    """A serial port of an emulated board as the wire of a ground station; in virtual time."""
+    """A serial port of an emulated board as the wire of a ground station, in virtual time."""
 
     virtual = True
 
@@ -68,7 +69,7 @@ class SerialWire(Wire):
         self.lost = 0  # bytes for which the line had no room
 
     def read(self) -> Iterator[tuple[Source, bytes]]:
-        """What has left the board."""
+        """Yield the bytes that the board has sent, with their source."""
         while self.machine is not None:
             data, _ = self.machine.take(self.port)
             if not data:
@@ -76,31 +77,31 @@ class SerialWire(Wire):
             yield (self.name, 0), data
 
     def send(self, packet: memoryview) -> None:
-        """Bytes begin to leave for the board now."""
+        """Queue bytes to the board; they arrive at the baud rate, beginning now."""
         if self.machine is not None:
             data = bytes(packet)
             self.lost += len(data) - self.machine.send(self.port, data, self.baud, self.machine.time_s)
 
     def answer(self, source: Source) -> None:
-        """There is only one."""
+        """Do nothing: a serial line has only one partner."""
 
     def close(self) -> None:
-        """The machine is closed by whoever runs it."""
+        """Do nothing: the control system that runs the machine closes it."""
         self.machine = None
 
     @property
     def handle(self) -> int:
-        """Nothing to wait on."""
+        """-1: there is no file descriptor to wait on."""
         return -1
 
     @property
     def answered(self) -> bool:
-        """Always."""
+        """True: the partner on a serial line is always known."""
         return True
 
 
 class AutopilotImage(ControlSystem):
-    """A board under emulation that runs an autopilot."""
+    """Control system: an emulated board that runs an autopilot's image."""
 
     name = "autopilot_image"
     step_ticks = 1
@@ -123,7 +124,7 @@ class AutopilotImage(ControlSystem):
         self.last_fault = ""
 
     def start(self, rig: Rig) -> None:
-        """Put the board under power, with its chips fed."""
+        """Power on the board, with values for its chips."""
         if abs(rig.state.model.step_s - 0.001) > 1e-12:
             raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
         self.machine = self.line.machine = Machine(
@@ -135,7 +136,7 @@ class AutopilotImage(ControlSystem):
         self._before_s = rig.time_s
 
     def exchange(self, rig: Rig) -> None:
-        """Let the board run up to now; then its motors get its pulses, and its chips the new values."""
+        """Run the board up to the present time, then apply its pulses to the motors and new values to its chips."""
         machine = self.machine
         assert machine is not None
         self.upsets.apply(self._before_s)
@@ -159,14 +160,14 @@ class AutopilotImage(ControlSystem):
             self.note(rig, "text", f"the board starts again after a reset by {machine.reset_text()}")
 
     def stop(self) -> None:
-        """Let go of the machine."""
+        """Take the statistics of the emulated machine and release it."""
         if self.machine is not None:
             self._figures = self._measure(self.machine)
             self.machine.close()
             self.machine = None
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """Faults of the board are witnessed by the board."""
+        """Effect of a fault of the board, as measured by the board; None for other faults."""
         return self.upsets.acted(injection, self.last_fault)
 
     def _measure(self, machine: Machine) -> dict[str, Any]:
@@ -184,37 +185,37 @@ class AutopilotImage(ControlSystem):
         }
 
     def measured(self) -> dict[str, Any]:
-        """Of the whole flight."""
+        """Statistics of the emulated core over the whole flight, as data for JSON."""
         return self._figures
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
-        found = self._figures
-        if not found:
+        """Rows of the flight's summary: image, instructions, resets, last fault of the core."""
+        figures = self._figures
+        if not figures:
             return {}
         return {
-            "image": f"{found['image']} on {found['board']}",
-            "core": f"{found['instructions'] / 1e6:.1f} million instructions, {found['resets']} resets",
-            **({"last fault of the core": found["last_fault"]} if found["last_fault"] else {}),
+            "image": f"{figures['image']} on {figures['board']}",
+            "core": f"{figures['instructions'] / 1e6:.1f} million instructions, {figures['resets']} resets",
+            **({"last fault of the core": figures["last_fault"]} if figures["last_fault"] else {}),
         }
 
 
 def autopilot_of(board: Board) -> Autopilot:
-    """What a board says of the autopilot on it; `LinkError` if it says nothing."""
+    """The section on the autopilot in a board's description; `LinkError` if it has none."""
     if board.autopilot is None:
         raise LinkError(f"board {board.id} has no table [autopilot]: it names no outputs and no telemetry port")
     return board.autopilot
 
 
 def mortal(board: Board) -> list[str]:
-    """Peripherals that carry a flight: buses of the chips, telemetry, outputs, converter, DMA, clocks, watchdog."""
+    """Peripherals that a flight needs: buses of the chips, telemetry, outputs, converter, DMA, clocks, watchdog."""
     autopilot = autopilot_of(board)
     buses = {wire.bus for wire in board.chip} | {f"usart{autopilot.telemetry}"}
     return sorted(buses | {f"tim{timer}" for timer, _ in autopilot.outputs} | {"adc1", "dma1", "dma2", "iwdg", "rcc"})
 
 
 def find_image(where: str = "", trust: Trust = NO_TRUST) -> Path:
-    """The image to fly: the option, if the variable names it too, or the variable."""
+    """Path of the image: that of the environment variable, or of the option if the variable names it too."""
     if where:
         trust.check_folder(where, VARIABLE)
     path = where or os.environ.get(VARIABLE, "")
@@ -233,7 +234,7 @@ def _chosen(options: Options) -> AutopilotImageOptions:
 
 
 class AutopilotImageKind(Kind):
-    """Repeats to the last bit: the board's only clock is the simulation's."""
+    """Kind of control system `autopilot_image`; repeats to the last bit: its only clock is the simulation's."""
 
     name = "autopilot_image"
     title = "autopilot image on an emulated board"
@@ -242,7 +243,7 @@ class AutopilotImageKind(Kind):
     adds_parts = True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With places for faults of the microcontroller; `LinkError` if the board has too few outputs for it."""
+        """The vehicle with parameters for microcontroller faults; `LinkError` if the board has too few outputs."""
         board = load_mcu_board(_chosen(options).board)
         class_of(vehicle)
         wiring = wire(vehicle.spec)
@@ -257,22 +258,22 @@ class AutopilotImageKind(Kind):
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
 
     def links(self, options: Options) -> Sequence[str]:
-        """Telemetry, both ways."""
+        """Links on which link faults can act: telemetry, in both directions."""
         return ("ground", "vehicle")
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """The image."""
+        """The image file, whose hash belongs to the record; empty if none is found."""
         try:
             return (find_image(_chosen(options).image),)
         except LinkError:
             return ()
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always."""
+        """True: the same order always gives the same flight."""
         return True
 
     def seat(self, task: Task) -> Seat:
-        """A board that is not under power yet, and the ground station on its telemetry port."""
+        """A board that is not powered on yet, and the ground station on its telemetry port."""
         options = _chosen(task.options)
         board = load_mcu_board(options.board)
         autopilot = autopilot_of(board)
@@ -283,7 +284,7 @@ class AutopilotImageKind(Kind):
             **{name: param.value for name, param in board_params(spec).items()},
             **autopilot.params,
             **read_params(options.params),
-            **dict.fromkeys(FOUND),  # last: they are 0 until it has looked for its sensors
+            **dict.fromkeys(FOUND),  # set last: they are 0 until the autopilot has detected its sensors
         }
         line = SerialWire(f"serial port {autopilot.telemetry} of {board.id}", autopilot.telemetry, autopilot.baud)
         plan = plan_of(task)

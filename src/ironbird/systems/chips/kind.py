@@ -22,11 +22,11 @@ from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
-EXCHANGE_TICKS = 4  # of 1 ms: how often chips are fed, drivers ask and the autopilot runs; its sensors sample so
+EXCHANGE_TICKS = 4  # ms between two exchanges (chips, drivers, autopilot): the sample period of its sensors
 
 
 class ChipsOptions(Options):
-    """Which board carries the sensors."""
+    """Options of control system `chips`: the board that carries the sensors."""
 
     board: Annotated[str, Field(description=texts.BOARD)] = "pilotpi"
     pilot: Annotated[
@@ -36,7 +36,7 @@ class ChipsOptions(Options):
 
 
 class ReferenceOnChips(ControlSystem):
-    """Drivers, chips and wires between the vehicle's sensors and the reference autopilot."""
+    """Control system: the reference autopilot behind drivers, chips and wires that carry the vehicle's sensors."""
 
     name = "chips"
     fills = "chips"
@@ -48,7 +48,7 @@ class ReferenceOnChips(ControlSystem):
         pilot: ReferenceAutopilot,
         injections: tuple[Injection, ...],
         seed: int,
-        orders: str | None = None,  # a record of orders to obey; None: it takes none
+        orders: str | None = None,  # orders to carry out in flight; None: it accepts none
     ) -> None:
         super().__init__()
         self.board, self.pilot = board, pilot
@@ -56,7 +56,7 @@ class ReferenceOnChips(ControlSystem):
         self._injections, self._orders = injections, orders
 
     def start(self, rig: Rig) -> None:
-        """Power for the board; the first requests come with the first exchange."""
+        """Power on the board; the first bus requests come with the first exchange."""
         if abs(rig.state.model.step_s - 0.001) > 1e-12:
             raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
         self.chips.tap = self.tap
@@ -67,14 +67,14 @@ class ReferenceOnChips(ControlSystem):
         self._feeder = Feeder(self.board, rig, self.chips.inputs)
         self._wires = BrokenWires(self.chips, rig, self._injections)
         done = at.NAVIGATOR.done
-        held = self.pilot.stepper.state.model.flat.held.start
-        self._done = self.pilot.view(done) if done in held and self._orders is None else None
+        start = self.pilot.stepper.state.model.flat.held.start
+        self._done = self.pilot.view(done) if done in start and self._orders is None else None
         if self._orders is not None:  # the commander sees the autopilot alone, without its vehicle
-            told = Rig(self.pilot.vehicle, self.pilot.stepper.state, self.pilot.stepper, receivers=rig.receivers)
-            self.obey(rig, told, self._orders)
+            inner = Rig(self.pilot.vehicle, self.pilot.stepper.state, self.pilot.stepper, receivers=rig.receivers)
+            self.obey(rig, inner, self._orders)
 
     def exchange(self, rig: Rig) -> None:
-        """New values for the chips; then the drivers, the autopilot, and orders to it."""
+        """Write new values to the chips; then run the drivers, the autopilot, and orders to it."""
         t = rig.state.tick * 1_000_000
         if self.obeyed is not None:
             self.obeyed.commander.watch()
@@ -99,18 +99,18 @@ class ReferenceOnChips(ControlSystem):
 
     @property
     def finished(self) -> bool:
-        """The mission is done and the motors are off."""
+        """Whether the mission is done and the motors are off."""
         return self._done is not None and bool(self._done[0] > 0.5)
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The first level on a wire that a fault changed."""
+        """First level on a wire that a fault of the board changed; None for other faults."""
         return self._wires.acted(injection)
 
     def stop(self) -> None:
-        """Nothing runs outside."""
+        """Do nothing: no process runs outside."""
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
+        """Rows of the flight's summary: requests and hash of the buses, samples of the drivers."""
         starts = sum(max(0, driver.starts - 1) for driver in self.drivers)
         return {
             "buses": f"{self.chips.requests} requests, hash {self.chips.digest}",
@@ -118,7 +118,7 @@ class ReferenceOnChips(ControlSystem):
         }
 
     def measured(self) -> dict[str, Any]:
-        """The same as data."""
+        """Statistics of buses and drivers as data for JSON."""
         return {
             "requests": self.chips.requests,
             "bus_hash": self.chips.digest,
@@ -127,7 +127,7 @@ class ReferenceOnChips(ControlSystem):
 
 
 class ChipsKind(Kind):
-    """Repeats to the last bit: nothing here has a clock."""
+    """Kind of control system `chips`; flights repeat to the last bit, because no part of it reads a clock."""
 
     name = "chips"
     title = "Reference autopilot on chips"
@@ -140,15 +140,15 @@ class ChipsKind(Kind):
         return with_wires(vehicle, load_board(_board_of(options)))
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always."""
+        """True: the same order always gives the same flight."""
         return True
 
     def takes_orders(self, template: str) -> bool:
-        """All, by the commander of the autopilot itself."""
+        """True: the autopilot's own commander accepts orders for every vehicle."""
         return True
 
     def seat(self, task: Task) -> Seat:
-        """The control system of the vehicle, cut out, on a board."""
+        """The vehicle without its own autopilot, and that autopilot on a board."""
         assert isinstance(task.options, ChipsOptions)
         attended = task.options.pilot == "attended"
         if task.script and not (attended and is_orders(task.script)):

@@ -1,9 +1,10 @@
-"""Front end `avoid`: flies the order's mission round what a lidar of the vehicle sees, so that its faults have a loop.
+"""Front end `avoid`: flies the order's mission around obstacles that a lidar of the vehicle measures.
 
-The planner is the vector field histogram of `world/vfh.py`. Every 50 ms it turns the newest points of all sensors that
-measure points, faults and all, and the autopilot's own estimate into a velocity, which is the set-point of the mode
-offboard; take-off, landing and failsafes stay with the autopilot. No external program takes part: an order repeats to
-the bit. For multicopters and helicopters. Not done: a map, dead ends, the ground's height (heights are above home).
+It closes the loop for faults of sensors that measure points. The planner is the vector field histogram of
+`world/vfh.py`. Every 50 ms it turns the newest points of all these sensors, with their faults, and the autopilot's own
+estimate into a velocity, which is the set-point of the mode offboard; take-off, landing and failsafes stay with the
+autopilot. No external program takes part: an order repeats to the bit. For multicopters and helicopters. Not done: a
+map, dead ends, the ground's height (heights are above home).
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from ironbird.systems.commanded.front import FrontOptions, ProgramFront, lasting
 from ironbird.vehicles.in_world import hull_of
 from ironbird.world.vfh import Avoidance
 
-POLL_S = 0.05  # between two looks
+POLL_S = 0.05  # between two polls
 NEAR_M = 1.0  # so near to it a place is reached
 LIDAR = "--sight scanning_lidar:name=lidar,rings=9,columns=36,low_deg=-40,high_deg=40,max_m=30"
 PLACES = ("waypoint", "takeoff", "loiter", "return")  # kinds of items that are flown to; `land` lands
 
 
 class AvoidOptions(FrontOptions):
-    """How it flies."""
+    """Options of the front end `avoid`: the speed of flight."""
 
     avoid_mps: Annotated[float, Field(gt=0, le=50, description="Speed in m/s where the way is free.")] = 3.0
 
 
 class AvoidFront(ProgramFront):
-    """The mission of the order as places to go to, one after the other."""
+    """Flies the waypoints of the order's mission one after the other, around obstacles."""
 
     options_type = AvoidOptions
 
@@ -46,11 +47,11 @@ class AvoidFront(ProgramFront):
         super().__init__(self._fly)
 
     def open(self, commander: Commander) -> None:
-        """Refuse what it cannot do before the flight."""
+        """Refuse missions with other items than waypoints and landings before the flight."""
         strange = [item.kind for item in commander.mission() if item.kind not in (*PLACES, "land")]
         if not commander.mission() or strange:
-            said = f"it has items of kind {strange[0]}" if strange else "there is none"
-            raise LinkError(f"front end 'avoid' flies missions of waypoints and landings; {said}")
+            reason = f"it has items of kind {strange[0]}" if strange else "there is none"
+            raise LinkError(f"front end 'avoid' flies missions of waypoints and landings; {reason}")
         if commander.rig.sight is None:
             raise LinkError(f"front end 'avoid' sees nothing: order a world and a lidar, for example {LIDAR}")
         if refusal := commander.offboard(Target(velocity_N=(0.0, 0.0, 0.0), yaw=0.0)):
@@ -72,10 +73,10 @@ class AvoidFront(ProgramFront):
                 break
         else:
             return
-        yield from until(lambda: not vehicle.armed)  # it lands, or does what its failsafe says
+        yield from until(lambda: not vehicle.armed)  # until it has landed, or its failsafe has ended the flight
 
     def _go(self, vehicle: Commander, item: LocalItem) -> Iterator[None]:
-        """To a place, and stay there as long as the item says."""
+        """Fly to the place of an item and stay there as long as the item says."""
         height_m = -float(vehicle.seen().p_N[2]) if item.kind == "return" else item.height_m
         goal = np.array([item.north_m, item.east_m, -height_m])
         yaw, left_s = math.radians(item.yaw_deg), item.hold_s

@@ -1,4 +1,4 @@
-"""Front ends: what turns the messages of a protocol, a gamepad or a program into calls of the commander."""
+"""Front ends: they turn the messages of a protocol, a gamepad or a program into calls of the commander."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from ironbird.rig.commander.commander import Commander
 
 
 class FrontOptions(BaseModel):
-    """What can be chosen for a front end; other keys are those of the control system and of other front ends."""
+    """Base class of a front end's options; other keys are those of the control system and of other front ends."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class FrontEnd(Protocol):
-    """A source of commands for a vehicle. It is made with the options of the order and looked at in every exchange.
+    """A source of commands for a vehicle, constructed with the options of the order and polled in every exchange.
 
-    What can be chosen for one in an order is the class attribute `options_type`, a subclass of `FrontOptions`.
+    Its options in an order are declared by the class attribute `options_type`, a subclass of `FrontOptions`.
     """
 
-    open_ended: bool  # whether people end the flight (Ctrl-C) and not a plan
+    open_ended: bool  # whether the user ends the flight (Ctrl-C), not a plan
 
     def open(self, commander: Commander) -> None:
-        """Bind its ports; `LinkError` with the cure if one is taken."""
+        """Bind its ports; raises `LinkError` with the cure if one is taken."""
 
     def poll(self, commander: Commander) -> None:
-        """Take and send what is there; never waits, but in lockstep for its peer, and then with a deadline."""
+        """Receive and send without waiting; in lockstep it may wait for its peer, with a deadline."""
 
     def announce(self) -> list[str]:
-        """What listens where, a line each."""
+        """Lines for the user: which address and port it listens on."""
 
     @property
     def finished(self) -> bool:
-        """Whether the flight is over as far as it is concerned."""
+        """Whether the front end considers the flight to be over."""
 
     def close(self) -> None:
-        """Let go of everything. May be called twice."""
+        """Close all ports and files; further calls do nothing."""
 
 
 def needs_no_client(name: str) -> bool:
-    """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
+    """Whether a front end depends on the order and the simulation alone, so that its flight repeats to the bit."""
     return name in ("mission", "avoid")
 
 
 def make_front(name: str, options: Mapping[str, Any], trust: Trust) -> FrontEnd:
-    """A front end by name, not opened yet; one that listens, opens devices or keeps files must be named by hand."""
+    """A front end by name, not opened yet; one that listens, opens devices or writes files needs the user's trust."""
     maker = front_type(name)
     if not needs_no_client(name) and name not in trust.fronts:
         raise LinkError(
@@ -62,11 +62,11 @@ def make_front(name: str, options: Mapping[str, Any], trust: Trust) -> FrontEnd:
 
 
 def front_type(name: str) -> Any:
-    """The class of a front end, which makes one with the options of an order."""
-    found = FRONTS.load(name)
-    if not (isinstance(found, type) and issubclass(getattr(found, "options_type", object), FrontOptions)):
+    """The class of a front end, which is constructed with the options of an order."""
+    front = FRONTS.load(name)
+    if not (isinstance(front, type) and issubclass(getattr(front, "options_type", object), FrontOptions)):
         raise LinkError(f"front end '{name}': {FRONTS[name]} is no class with options_type, a class of FrontOptions")
-    return found
+    return front
 
 
 class ProgramFront:
@@ -89,35 +89,35 @@ class ProgramFront:
         self._over = False
 
     def open(self, commander: Commander) -> None:
-        """Begin."""
+        """Create the program's generator; nothing is opened."""
         self._steps = self._plan(commander)
 
     def poll(self, commander: Commander) -> None:
-        """Go on to the next yield."""
+        """Run the program up to its next `yield`."""
         if next(self._steps, OVER) is OVER:
             self._over = True
 
     def announce(self) -> list[str]:
-        """Nothing listens."""
+        """No lines: a program listens on no port."""
         return []
 
     @property
     def finished(self) -> bool:
-        """Whether the program has come to its end."""
+        """Whether the program has ended."""
         return self._over
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: a program opens nothing."""
 
 
 def until(holds: Callable[[], bool]) -> Iterator[None]:
-    """Exchanges until a condition holds; the order's end is the deadline."""
+    """Yield exchanges until a condition holds; the end of the order is the deadline."""
     while not holds():
         yield
 
 
 def lasting(commander: Commander, seconds: float, each: Callable[[], object] | None = None) -> Iterator[None]:
-    """Exchanges for some time, with something to do in each."""
+    """Yield exchanges for `seconds` of simulation time and call `each` in every one."""
     end_s = commander.time_s + seconds
     while commander.time_s < end_s:
         if each is not None:
@@ -141,7 +141,7 @@ OVER = object()
 
 
 class MissionFront(ProgramFront):
-    """No external commands: it arms, flies the mission that the order has, and is finished when that is."""
+    """No external commands: arms, flies the mission of the order, and is finished when the mission is."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(_mission)

@@ -24,7 +24,7 @@ EXCHANGE_TICKS = 4  # of 1 ms
 
 
 class CommandedOptions(Options):
-    """What the autopilot sees, and who commands it; a front end adds its own."""
+    """Options of control system `commanded`: what the autopilot measures, and its front end, which adds its own."""
 
     state: Annotated[
         Literal["estimate", "truth"],
@@ -41,12 +41,12 @@ class CommandedOptions(Options):
 
 @functools.cache
 def _options_with(front: str) -> type[CommandedOptions]:
-    """The options of a vehicle under a front end."""
+    """The class of the options of a vehicle with this front end."""
     return type("CommandedOptions", (front_type(front).options_type, CommandedOptions), {"model_config": STRICT})
 
 
 class CommandedSystem(ControlSystem):
-    """The vehicle's own autopilot under a front end, or under a stream that was recorded. All inputs are recorded."""
+    """The vehicle's own autopilot with a front end, or with a recorded stream of commands. All inputs are recorded."""
 
     name = "commanded"
     fills = "commanded"
@@ -95,7 +95,7 @@ class CommandedSystem(ControlSystem):
         self._recorder.note(rig.state.tick)
 
     def exchange(self, rig: Rig) -> None:
-        """Let the front end take and send what is there, or set what the stream says."""
+        """Let the front end receive and send, or apply the commands of the stream that are due."""
         assert self.commander is not None
         if self.front is None:
             self._apply(rig)
@@ -115,7 +115,7 @@ class CommandedSystem(ControlSystem):
 
     @property
     def finished(self) -> bool:
-        """As the front end says; a stream goes on until the order's end."""
+        """Whether the front end is finished; a stream goes on until the order's end."""
         return self.front is not None and self.front.finished
 
     def script(self) -> str:
@@ -123,13 +123,13 @@ class CommandedSystem(ControlSystem):
         return self._text if self.front is None else self._recorder.stream.text()
 
     def stop(self) -> None:
-        """Close the front end."""
+        """Close the front end, if there is one."""
         if self.front is not None:
             self.front.close()
 
 
 class CommandedKind(Kind):
-    """The vehicle's own autopilot, commanded from outside."""
+    """Kind of control system `commanded`: the vehicle's own autopilot, commanded from outside."""
 
     name = "commanded"
     title = "reference autopilot, commanded from outside"
@@ -141,23 +141,23 @@ class CommandedKind(Kind):
     longest_s = 3600.0
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With controllers that see the true state, if that is chosen."""
+        """The vehicle; with controllers that use the true state if this is chosen."""
         assert isinstance(options, CommandedOptions)
         if options.state == "estimate":
             return vehicle
         return replace(vehicle, diagram=see_truth(vehicle.diagram))
 
     def options_for(self, given: Mapping[str, Any]) -> type[Options]:
-        """Those of the front end that is chosen, too."""
+        """The class of the options, with those of the chosen front end."""
         return _options_with(given.get("front", "mission"))
 
     def choices(self) -> dict[str, str]:
-        """Those of all front ends."""
+        """Descriptions of all options by key, with those of every front end."""
         fronts = {key: text for name in FRONTS for key, text in described(front_type(name).options_type).items()}
         return described(self.options) | fronts
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Under a recorded stream, or without external commands."""
+        """Whether a flight repeats to the bit: with a recorded stream, or without external commands."""
         return bool(script) or needs_no_client(getattr(options, "front", ""))
 
     def pace(self, options: Options) -> float | None:
@@ -165,11 +165,11 @@ class CommandedKind(Kind):
         return None if needs_no_client(getattr(options, "front", "")) else 1.0
 
     def links(self, options: Options) -> Sequence[str]:
-        """What partners send and receive over MAVLink."""
+        """Links on which link faults can act: MAVLink to and from partners."""
         return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
 
     def seat(self, task: Task) -> Seat:
-        """Under the recorded stream if there is one, else under the front end."""
+        """The vehicle with the recorded stream if there is one, else with the front end."""
         options = task.options
         assert isinstance(options, CommandedOptions)
         truth = options.state == "truth"

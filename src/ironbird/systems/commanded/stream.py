@@ -1,4 +1,4 @@
-"""The recorded stream of commands: what the inputs of the model were set to, and when; exact, as text.
+"""The recorded stream of commands: values of the model's inputs and when they were set; exact, as text.
 
     ironbird commands 1
     0 command=0.0
@@ -6,8 +6,8 @@
     4000 command=1.0 order=2.0   # take off to 10 m
 
 Each line has the tick before which the inputs take these values, which then stay; numbers are the shortest that read
-back to the same bits. Words after # are for people. Parameters, missions and faults that came in flight are the order's
-own (`tunings`, `faults`), so that an order with this text as its script says everything.
+back to the same bits. Text after # is a comment. Parameters, missions and faults that came in flight are in the order
+itself (`tunings`, `faults`), so that an order with this text as its script is complete.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Stream:
     remarks: dict[int, list[str]] = field(default_factory=dict)
 
     def text(self) -> str:
-        """As `parse_stream` reads it."""
+        """The stream as text that `parse_stream` reads."""
         lines = [HEADER]
         ticks = {tick for tick, _ in self.entries}
         entries = [*self.entries, *((tick, {}) for tick in self.remarks if tick not in ticks)]
@@ -45,13 +45,13 @@ class Stream:
         return "\n".join(lines) + "\n"
 
     def remark(self, tick: int, words: str) -> None:
-        """Say what a line is for."""
+        """Add a comment to the line of a tick."""
         plain = " ".join(words.split())[:WORDS]
         self.remarks.setdefault(tick, []).append(plain.replace("#", ""))
 
 
 def parse_stream(text: str, sizes: Mapping[str, int]) -> Stream:
-    """Read a stream for a model whose inputs have these sizes; `OrderError` says which line is wrong and how."""
+    """Parse a stream for a model whose inputs have these sizes; `OrderError` names the line and the mistake."""
     if len(text) > LONGEST:
         raise OrderError(f"a stream of commands has {LONGEST} characters at most, this one {len(text)}")
     lines = text.strip().splitlines()
@@ -61,8 +61,8 @@ def parse_stream(text: str, sizes: Mapping[str, int]) -> Stream:
     stream = Stream()
     last = -1
     for number, line in enumerate(lines[1:], start=2):
-        said, _, remark = line.partition("#")
-        words = said.split()
+        content, _, remark = line.partition("#")
+        words = content.split()
         if not words:
             continue
         where = f"line {number} of the stream of commands"
@@ -95,7 +95,7 @@ def _row(text: str, size: int, where: str) -> list[float]:
 
 
 class Recorder:
-    """Notes how the inputs of a model change from one exchange to the next."""
+    """Records how the inputs of a model change from one exchange to the next."""
 
     def __init__(self, places: Mapping[str, slice], inputs: np.ndarray) -> None:
         self.stream = Stream()
@@ -104,7 +104,7 @@ class Recorder:
         self._before = np.full_like(inputs, np.nan)
 
     def note(self, tick: int) -> None:
-        """Take over what has changed since the last call."""
+        """Record the inputs that have changed since the last call."""
         changed = self._inputs != self._before
         if not changed.any():
             return

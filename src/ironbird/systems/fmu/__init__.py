@@ -1,1 +1,1 @@
-"""Functional Mock-up Units of others as control systems."""
+"""Functional Mock-up Units (FMUs) of other tools as control systems."""

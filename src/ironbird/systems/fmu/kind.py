@@ -1,14 +1,15 @@
-"""FMUs of others as a control system or as the plant: stepped by the rig in a process of its own, with a deadline.
+"""FMUs of other tools as control system or as plant: stepped by the rig in a separate process, with a deadline.
 
-Its inputs carry names of signals of sampled blocks (`imu/1/gyro_fault.value[0]`: behind the tap, so faults of sensors
-reach it), its outputs names of actuators (`rotor/1`) or of the signals that drive them in the reference autopilot
-(`control.throttle_1`), so that the exported autopilot fits as it is. Inputs and outputs with other names are left
-alone; an FMU without any known output is refused. Faults of actuator links act behind it.
+Its inputs carry names of signals of sampled blocks (`imu/1/gyro_fault.value[0]`: after fault injection, so faults of
+sensors reach it), its outputs names of actuators (`rotor/1`) or of the signals that drive them in the reference
+autopilot (`control.throttle_1`), so that the exported autopilot fits unchanged. Inputs and outputs with other names are
+ignored; an FMU without any known output is refused. Faults of actuator links act after it.
 
-As a plant it is the motion of the body: its inputs are actuators (`rotor/1`: the command behind the fault tap) or
+As a plant it computes the motion of the body: its inputs are actuators (`rotor/1`: the command after fault
+injection) or
 signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as Ironbird's exported `vehicle` has them.
 Sensors, their faults, estimator and control are the vehicle's own. Motors, battery and telemetry of rotors stay the
-vehicle's own, too: the plant's are not asked.
+vehicle's own, too: those of the plant are not used.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ VARIABLE = "IRONBIRD_FMU"  # folder with FMUs that may be run
 MOST_BYTES = 500_000_000  # of an FMU, unpacked
 ERROR_BYTES = 200
 PLANT, TAP, COMMAND = "plant/", "/command_fault.", "/command_fault.value"
-MAY_LACK = ("body.angular_acceleration_B",)  # taken as zero then: for inertial sensors beside the centre of mass
+MAY_LACK = ("body.angular_acceleration_B",)  # zero if missing: for inertial sensors away from the centre of mass
 STARTS = {"body.p_NB_N": at.BODY("p_0"), "body.q_NB": at.BODY.attitude_0}  # before the plant's first output
 PLATFORMS = {
     ("x86_64", "2.0"): "linux64", ("aarch64", "2.0"): "aarch64-linux",
@@ -59,7 +60,7 @@ PLATFORMS = {
 
 
 class FmuOptions(Options):
-    """Which FMU, how often, how patient."""
+    """Options of control system `fmu`: folder and file of the FMU, exchange period, deadline."""
 
     folder: Annotated[
         str | None,
@@ -72,7 +73,7 @@ class FmuOptions(Options):
 
 @dataclass(frozen=True)
 class Description:
-    """The part of modelDescription.xml that is needed."""
+    """The parts of modelDescription.xml that are needed to run an FMU."""
 
     fmi: str
     token: str
@@ -82,7 +83,7 @@ class Description:
 
 
 def describe(text: bytes, name: str) -> Description:
-    """Read modelDescription.xml; `LinkError` if it is none or offers no co-simulation."""
+    """Parse modelDescription.xml; `LinkError` if it is invalid or offers no co-simulation."""
     root = read_xml(text, lambda why: LinkError(f"{name}: modelDescription.xml: {why}"))
     version = root.get("fmiVersion", "")
     offered = root.find("CoSimulation")
@@ -104,7 +105,7 @@ def describe(text: bytes, name: str) -> Description:
 
 
 class FmuProcess(AutopilotProcess):
-    """The FMU, unpacked into a folder of its own, and the process that steps it."""
+    """An FMU, unpacked into a temporary folder, and the process that steps it."""
 
     prefix = "ironbird-fmu-"
 
@@ -114,14 +115,14 @@ class FmuProcess(AutopilotProcess):
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """File name of the FMU, for messages."""
         return self.path.name
 
     def _to_keep(self, folder: Path) -> Sequence[Path]:
         return ()
 
     def unpack(self) -> Description:
-        """Unpack it; refuses names that lead out of the folder."""
+        """Unpack the FMU and read its description; refuses file names that lead out of the folder."""
         folder = self._make_folder()
         try:
             with zipfile.ZipFile(self.path) as archive:
@@ -136,18 +137,18 @@ class FmuProcess(AutopilotProcess):
             raise LinkError(f"{self.path} is no FMU: {error}") from None
         return describe(text, self.path.name)
 
-    def library(self, said: Description) -> Path:
-        """Its binary for this computer; `LinkError` says which platforms it has instead."""
+    def library(self, description: Description) -> Path:
+        """Path of the FMU's binary for this computer; `LinkError` lists the platforms it has instead."""
         assert self.folder is not None
-        place = PLATFORMS.get((platform.machine(), said.fmi), platform.machine())
-        found = self.folder / "binaries" / place / f"{said.library}.so"
-        if not found.is_file():
+        place = PLATFORMS.get((platform.machine(), description.fmi), platform.machine())
+        binary = self.folder / "binaries" / place / f"{description.library}.so"
+        if not binary.is_file():
             there = sorted(path.name for path in (self.folder / "binaries").glob("*"))
             raise LinkError(f"{self.path.name} has no binary for {place}; it has {', '.join(there) or 'none'}")
-        return found
+        return binary
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """Start the process that steps it."""
+        """Start the worker process that steps the FMU."""
         assert self.folder is not None
         with (self.folder / self.console_name).open("wb") as console:
             self._process = subprocess.Popen(
@@ -172,39 +173,41 @@ class FmuSystem(ControlSystem):
         self._left = b""
 
     def start(self, rig: Rig) -> None:
-        """Unpack it, start its process, and find what is wired to what."""
-        said = self.box.unpack()
-        library = self.box.library(said)
-        inputs = self.wire(rig, said)
+        """Unpack the FMU, start its process, and connect its inputs and outputs by name."""
+        description = self.box.unpack()
+        library = self.box.library(description)
+        inputs = self.wire(rig, description)
         self._worker = self.box.launch()
         resources = library.parents[2] / "resources"
         order = {
-            "library": str(library), "fmi": int(said.fmi[0]), "token": said.token, "inputs": inputs,
-            "outputs": [said.outputs[name] for name, _ in self.commands],
-            "resources": resources.as_uri() if said.fmi == "2.0" else str(resources),
+            "library": str(library), "fmi": int(description.fmi[0]), "token": description.token, "inputs": inputs,
+            "outputs": [description.outputs[name] for name, _ in self.commands],
+            "resources": resources.as_uri() if description.fmi == "2.0" else str(resources),
         }  # fmt: skip
         self._send(rig, json.dumps(order).encode() + b"\n")
         answer = json.loads(self._take(rig, 0))
         if "error" in answer:
             raise LinkError(f"{self.name} cannot be started: {answer['error']}")
-        self.note(rig, "text", f"FMU {said.fmi}: {len(inputs)} inputs and {len(self.commands)} outputs are wired")
+        self.note(
+            rig, "text", f"FMU {description.fmi}: {len(inputs)} inputs and {len(self.commands)} outputs are wired"
+        )
 
-    def wire(self, rig: Rig, said: Description) -> list[int]:
-        """Find rows of what it reads (`rows`) and of what it drives (`commands`); the references of its inputs."""
+    def wire(self, rig: Rig, description: Description) -> list[int]:
+        """Resolve rows that the FMU reads (`rows`) and drives (`commands`); returns the references of its inputs."""
         labels = {label: row for row, label in enumerate(rig.state.model.flat.held.labels())}
-        self.rows = np.array([labels[name] for name in said.inputs if name in labels], np.intp)
+        self.rows = np.array([labels[name] for name in description.inputs if name in labels], np.intp)
         drives = {signal: place for place, signal in self.driven.items()} | {place: place for place in rig.actuators}
-        self.commands = [(name, rig.actuators[drives[name]]) for name in said.outputs if name in drives]
+        self.commands = [(name, rig.actuators[drives[name]]) for name in description.outputs if name in drives]
         if not self.commands:
             raise LinkError(
                 f"{self.name} has no output that drives an actuator: name outputs {', '.join(rig.actuators)} "
-                f"(it has {', '.join(list(said.outputs)[:8]) or 'none'})"
+                f"(it has {', '.join(list(description.outputs)[:8]) or 'none'})"
             )
-        return [reference for name, reference in said.inputs.items() if name in labels]
+        return [reference for name, reference in description.inputs.items() if name in labels]
 
     def exchange(self, rig: Rig) -> None:
-        """One communication step, up to the rig's time; none at the start, where nothing has been measured yet."""
-        if rig.state.tick == 0:  # a sample of zeros would become the control system's pressure and voltage at rest
+        """One communication step, up to the rig's time; none at the start, before the first measurement."""
+        if rig.state.tick == 0:  # zeros would be taken as pressure and voltage at rest
             return
         length = self.step_ticks * rig.state.model.step_s
         values = rig.stepper.held[self.rows]
@@ -229,7 +232,7 @@ class FmuSystem(ControlSystem):
         self.traffic.last_sent = "a step"
 
     def _take(self, rig: Rig, size: int) -> bytes:
-        """An answer of so many bytes, or a line; within the deadline."""
+        """Read an answer of `size` bytes, or a line, from the process within the deadline."""
         assert self._worker is not None and self._worker.stdout is not None
         deadline = time.monotonic() + self.patience_s
         handle = self._worker.stdout.fileno()
@@ -257,7 +260,7 @@ class FmuSystem(ControlSystem):
         return LinkError(f"the process of {self.name} ended with code {code} {self.where(rig)}")
 
     def stop(self) -> None:
-        """End its process and remove its folder."""
+        """End the process and remove its folder."""
         if self._worker is not None:
             for pipe in (self._worker.stdin, self._worker.stdout):
                 if pipe is not None:
@@ -267,28 +270,30 @@ class FmuSystem(ControlSystem):
 
 
 class FmuPlant(FmuSystem):
-    """An FMU as the motion of a vehicle that has its own sensors and control."""
+    """An FMU as plant: the motion of a vehicle that has its own sensors and control."""
 
     fills = "fmu-plant"
 
-    def wire(self, rig: Rig, said: Description) -> list[int]:
-        """Commands behind their taps go to it, the body's motion comes from it."""
+    def wire(self, rig: Rig, description: Description) -> list[int]:
+        """Connect commands after fault injection to the FMU's inputs, and the body's motion to its outputs."""
         flat = rig.state.model.flat
         labels = {label: row for row, label in enumerate(flat.held.labels())}
         labels |= {label.removesuffix(COMMAND): row for label, row in labels.items() if label.endswith(COMMAND)}
-        self.rows = np.array([labels[name] for name in said.inputs if name in labels], np.intp)
-        told = {label.removeprefix(PLANT): row for row, label in enumerate(flat.u.labels()) if label.startswith(PLANT)}
-        self.commands = [(name, told[name]) for name in said.outputs if name in told]
-        missing = [name for name in told if name not in said.outputs and not name.startswith(MAY_LACK)]
+        self.rows = np.array([labels[name] for name in description.inputs if name in labels], np.intp)
+        motion = {
+            label.removeprefix(PLANT): row for row, label in enumerate(flat.u.labels()) if label.startswith(PLANT)
+        }
+        self.commands = [(name, motion[name]) for name in description.outputs if name in motion]
+        missing = [name for name in motion if name not in description.outputs and not name.startswith(MAY_LACK)]
         if missing or not len(self.rows):
             lacks = f"the outputs {', '.join(missing)}" if missing else "inputs named after actuators, such as rotor/1"
             raise LinkError(f"{self.name} is no plant of {rig.vehicle.id}: it lacks {lacks}")
         start = {
             f"{signal}[{i}]": value for signal, path in STARTS.items() for i, value in enumerate(self._param(rig, path))
         }
-        for name, row in told.items():
+        for name, row in motion.items():
             rig.stepper.inputs[row] = start.get(name, rig.stepper.inputs[row])
-        return [reference for name, reference in said.inputs.items() if name in labels]
+        return [reference for name, reference in description.inputs.items() if name in labels]
 
     @staticmethod
     def _param(rig: Rig, path: str) -> np.ndarray:
@@ -296,7 +301,7 @@ class FmuPlant(FmuSystem):
 
 
 class FmuKind(Kind):
-    """FMUs."""
+    """Kind of control system `fmu`: a co-simulation FMU of another tool."""
 
     name = "fmu"
     title = "FMU"
@@ -305,14 +310,14 @@ class FmuKind(Kind):
     longest_s = 120.0
 
     def takes_none(self) -> str:
-        """The names of its inputs are those of sensors."""
+        """Why an FMU takes no commands in flight: its inputs are sensors, connected by name."""
         return (
             "an FMU is wired by names: outputs of sensors to its inputs, its outputs to actuators; it has no input for "
             "commands, and what it flies is decided inside it"
         )
 
     def seat(self, task: Task) -> Seat:
-        """An FMU, not started yet; it gets no mission."""
+        """The rig with an FMU that is not started yet; an FMU gets no mission."""
         assert isinstance(task.options, FmuOptions)
         path = path_of(task.options)
         if task.options.folder is not None:
@@ -321,7 +326,7 @@ class FmuKind(Kind):
         return Seat(FmuSystem(path, task.options, cut_vehicle(reference.diagram)[2]))
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """The FMU."""
+        """The FMU's file, whose hash belongs to the record; empty if it is not found."""
         assert isinstance(options, FmuOptions)
         try:
             return (path_of(options),)
@@ -330,13 +335,13 @@ class FmuKind(Kind):
 
 
 class PlantOptions(FmuOptions):
-    """The same; a plant is exchanged with every millisecond."""
+    """Options of control system `fmu_plant`: those of `fmu`, with an exchange every millisecond."""
 
     step_ticks: Annotated[int, Field(description="Milliseconds between two exchanges.", ge=1, le=1000)] = 1
 
 
 class FmuPlantKind(FmuKind):
-    """FMUs that are the plant of a vehicle with the reference autopilot."""
+    """Kind of control system `fmu_plant`: an FMU as plant of a vehicle with the reference autopilot."""
 
     name = "fmu-plant"
     title = "Reference autopilot on a plant FMU"
@@ -345,11 +350,11 @@ class FmuPlantKind(FmuKind):
     vehicle_control = "reference"
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """The vehicle with a body of prescribed motion."""
+        """The vehicle with a body whose motion is prescribed by inputs."""
         return replace(vehicle, diagram=with_external_body(vehicle.diagram))
 
     def seat(self, task: Task) -> Seat:
-        """An FMU, not started yet."""
+        """The rig with a plant FMU that is not started yet; faults inside the plant are refused."""
         assert isinstance(task.options, FmuOptions)
         path = path_of(task.options)
         if task.options.folder is not None:
@@ -367,14 +372,14 @@ class FmuPlantKind(FmuKind):
 
 
 def path_of(options: FmuOptions) -> Path:
-    """The FMU that the options name."""
+    """Path of the FMU that the options name."""
     folder = Path(options.folder or os.environ.get(VARIABLE, "")).expanduser()
     if not str(folder) or not folder.is_dir():
         raise LinkError(f"there is no folder '{folder}' with an FMU: give --option folder=… or set {VARIABLE}")
-    found = sorted(folder.glob(options.file or "*.fmu"))
-    if len(found) != 1:
-        raise LinkError(f"{folder} holds {len(found)} FMUs that may be meant: name one with --option file=…")
-    return found[0]
+    files = sorted(folder.glob(options.file or "*.fmu"))
+    if len(files) != 1:
+        raise LinkError(f"{folder} holds {len(files)} FMUs that may be meant: name one with --option file=…")
+    return files[0]
 
 
 FMU = FmuKind()

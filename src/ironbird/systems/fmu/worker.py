@@ -1,8 +1,8 @@
-"""Steps one co-simulation FMU in a process of its own; `systems/fmu/kind.py` runs this file as a program.
+"""Steps one co-simulation FMU in a separate process; `systems/fmu/kind.py` runs this file as a program.
 
-It reads one line of JSON (library, version of FMI, token, value references) and answers `ready` or what is wrong. Then,
-for each exchange, it reads the length of the step and the inputs as doubles, and answers a status and the outputs.
-Whatever the FMU's code does (hang, crash, print) stays here. Standard library only.
+It reads one line of JSON (library, version of FMI, token, value references) and answers `ready` or an error. Then, for
+each exchange, it reads the length of the step and the inputs as doubles, and answers a status and the outputs. A hang,
+crash or output of the FMU's code does not affect the simulation. Standard library only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _D, _U, _S, _V = ctypes.c_double, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_voi
 
 
 class Unit:
-    """An instance of an FMU."""
+    """An instance of a co-simulation FMU 2.0 or 3.0, called through ctypes."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.fmi = order["fmi"]
@@ -39,7 +39,7 @@ class Unit:
             self._call("EnterInitializationMode")
         else:
             self._call("EnterInitializationMode", ctypes.c_bool(False), _D(0), _D(0), ctypes.c_bool(False), _D(0))
-        self.initialising = True  # until the first inputs are there: an FMU may compute its first outputs of them
+        self.initialising = True  # until the first inputs are set: an FMU may compute its first outputs from them
         self.time_s = 0.0
 
     def _function(self, name: str) -> Any:
@@ -52,11 +52,11 @@ class Unit:
         libc.calloc.restype, libc.calloc.argtypes, libc.free.argtypes = _V, [_S, _S], [_V]
 
         class Callbacks(ctypes.Structure):
-            """fmi2CallbackFunctions."""
+            """The structure fmi2CallbackFunctions of FMI 2.0."""
 
             _fields_ = [("logger", logger), ("allocate", allocate), ("free", free), ("finished", _V), ("who", _V)]
 
-        self.kept: Any = Callbacks(logger(lambda *said: None), allocate(libc.calloc), free(libc.free), None, None)
+        self.kept: Any = Callbacks(logger(lambda *arguments: None), allocate(libc.calloc), free(libc.free), None, None)
         function = self._function("Instantiate")
         function.restype = _V
         zero = ctypes.c_int(0)
@@ -65,7 +65,7 @@ class Unit:
 
     def _instantiate3(self, token: bytes, place: bytes) -> None:
         log = ctypes.CFUNCTYPE(None, _V, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
-        self.kept = log(lambda *said: None)
+        self.kept = log(lambda *arguments: None)
         function = self._function("InstantiateCoSimulation")
         function.restype = _V
         no = ctypes.c_bool(False)
@@ -77,11 +77,11 @@ class Unit:
             raise RuntimeError(f"{self.prefix}{name} answered status {status}")
 
     def exchange(self, length: float, values: tuple[float, ...]) -> list[float]:
-        """Set inputs, step, get outputs."""
-        given, taken = (_D * len(values))(*values), (_D * len(self.outputs))()
+        """Set the inputs, step by `length` seconds, and return the outputs."""
+        inputs, outputs = (_D * len(values))(*values), (_D * len(self.outputs))()
         get, put, more = ("GetReal", "SetReal", False) if self.fmi == 2 else ("GetFloat64", "SetFloat64", True)
         if values:
-            self._call(put, self.inputs, _S(len(values)), given, *([_S(len(values))] if more else []))
+            self._call(put, self.inputs, _S(len(values)), inputs, *([_S(len(values))] if more else []))
         if self.initialising:
             self._call("ExitInitializationMode")
             self.initialising = False
@@ -99,14 +99,14 @@ class Unit:
                 ctypes.byref(last),
             )
             if flags[1].value:
-                raise RuntimeError("it asked to end the simulation")
+                raise RuntimeError("it requested the end of the simulation (terminateSimulation)")
         self.time_s += length
-        self._call(get, self.outputs, _S(len(taken)), taken, *([_S(len(taken))] if more else []))
-        return list(taken)
+        self._call(get, self.outputs, _S(len(outputs)), outputs, *([_S(len(outputs))] if more else []))
+        return list(outputs)
 
 
 def main(source: BinaryIO, answer: BinaryIO) -> None:
-    """Serve until the input ends."""
+    """Read the order, instantiate the FMU, and serve exchanges until the input ends."""
 
     def say(data: dict[str, str]) -> None:
         answer.write(json.dumps(data).encode() + b"\n")
@@ -133,5 +133,5 @@ def main(source: BinaryIO, answer: BinaryIO) -> None:
 
 if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an FMU prints is no answer
+    os.dup2(2, 1)  # output that an FMU prints must not mix with answers
     main(sys.stdin.buffer, out)

@@ -1,8 +1,9 @@
-"""The exchange with a board in native code (`c/ib_board.c`), and what the host sees of it.
+"""The exchange with a board in native code (`c/ib_board.c`), and its interface for the host program.
 
-The exchange itself is native from the sensors to the actuators. The host gives messages to be sent and reads what the
-board sent, over rings that never make the exchange wait; it may be as late as it likes. A cable that is a serial port
-or a UDP socket is used natively; any other (in memory, of a program) is called back.
+The exchange runs in native code from the sensors to the actuators. The host queues messages to be sent and reads
+what the
+board sent through ring buffers that never block the exchange, however late the host is. A serial port or UDP socket is
+used natively; any other cable (in memory, of a program) is called back.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from ironbird.transport.cable import SILENT_S, Cable, DatagramCable, SerialCable
 
 TEXTS = (MESSAGES, Path(__file__).parent / "c" / "ib_board.c")
 ROOM = 65536  # bytes that wait for the board, beyond which ground stations are ignored
-CAME = 1 << 18  # bytes that the board says at once
+CAME = 1 << 18  # bytes received from the board at once
 SAID = 1 << 22  # bytes that the host may be behind
 ORDERED = 1 << 14
-GAVE = 1 << 20  # bytes sent that whoever watches may be behind
+GAVE = 1 << 20  # bytes sent that an observer may be behind
 ADDRESS = 16  # bytes of an address of UDP
 
 TAKE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -48,7 +49,7 @@ class _Heard(ctypes.Structure):
 
 
 class _Cable(ctypes.Structure):
-    """`ib_cable` of c/ib_board.c."""
+    """The C structure `ib_cable` of c/ib_board.c."""
 
     _fields_ = [
         ("read", ctypes.c_void_p), ("write", ctypes.c_void_p), ("ioctl", ctypes.c_void_p),
@@ -59,7 +60,7 @@ class _Cable(ctypes.Structure):
 
 
 class _Board(ctypes.Structure):
-    """`ib_board` of c/ib_board.c."""
+    """The C structure `ib_board` of c/ib_board.c."""
 
     _fields_ = [
         ("take", ctypes.c_void_p), ("give", ctypes.c_void_p), ("cable", ctypes.c_void_p),
@@ -103,7 +104,7 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 @dataclass(frozen=True)
 class Heard:
-    """What the board sent in one step, or what it was given."""
+    """Bytes that the board sent in one step, or that were sent to it, with their times."""
 
     tick: int
     wall_s: float
@@ -113,11 +114,11 @@ class Heard:
 
 
 class Board:
-    """A flight controller at the end of a cable that is open; `messages`, `outputs` and `parser` are of its vehicle."""
+    """A flight controller on an open cable; `messages`, `outputs` and `parser` belong to its vehicle."""
 
     def __init__(self, rig: Rig, cable: Cable, messages: Messages, outputs: Outputs, parser: Parser) -> None:
         self.cable = cable
-        self.failed: BaseException | None = None  # of a cable that is called back
+        self.failed: BaseException | None = None  # exception of a cable that is called back
         self._held = (messages, outputs, parser)
         self._stage = np.zeros(ROOM, np.uint8)
         self._frames, self._rest = np.zeros(2 * ROOM, np.uint8), np.zeros(8 * ROOM, np.uint8)
@@ -159,7 +160,7 @@ class Board:
         self._at = ctypes.addressof(self.native)
 
     def _plug_in(self, cable: Cable) -> None:
-        """Use the cable natively where it is the system's own, else call it back."""
+        """Use the cable natively if it is a serial port or UDP socket, else by a callback."""
         native, library = self.native, _library()
         if type(cable) is SerialCable or (type(cable) is DatagramCable and cable.waits_for_peer):
             names = {"read": "read", "write": "write", "ioctl": "ioctl", "recvfrom": "recvfrom", "sendto": "sendto"}
@@ -186,7 +187,7 @@ class Board:
     def _called(self, work: Callable[[], int]) -> int:
         try:
             return work()
-        except BaseException as error:  # must not pass through native code: it is raised behind it
+        except BaseException as error:  # must not pass through native code: raised after the call
             self.failed = error
             return -errno.EIO
 
@@ -205,20 +206,20 @@ class Board:
 
     @property
     def for_samples(self) -> int:
-        """What a loop that keeps time calls between two exchanges, for samples that go out with the next one."""
+        """Function that the real-time loop calls between exchanges, for samples sent with the next one; its address."""
         return _address(_library(), "ib_sample")
 
     @property
     def for_loop(self) -> tuple[int, int]:
-        """What a loop that keeps time calls after each step, and with what."""
+        """Address of the function that the real-time loop calls after each step, and its argument."""
         return _address(_library(), "ib_exchange"), self._at
 
     def exchange(self, tick: int, wall_s: float) -> None:
-        """One exchange, here and now; `OSError` if the cable is cut, or whatever a cable that is called back raised."""
+        """Do one exchange now; raises `OSError` if the cable is cut, or the exception of a called-back cable."""
         self.check(int(self._exchange(self._at, tick, round(1e9 * wall_s))))
 
     def check(self, result: int) -> None:
-        """Raise what an exchange that came back with this number had to say."""
+        """Raise the error that belongs to the result of an exchange."""
         if self.failed is not None:
             failed, self.failed = self.failed, None
             raise failed
@@ -227,31 +228,31 @@ class Board:
 
     @property
     def strangers(self) -> int:
-        """Packets of others than the board, of a cable that is used natively."""
+        """Number of packets from other senders than the board, on a cable that is used natively."""
         return int(self._cable.strangers) if self.is_native else 0
 
     # ------------------------------------------------------------------ the host's side of the rings
 
     def order(self, packer: Packer) -> None:
-        """Send messages with the next step, in its numbering."""
+        """Send messages with the next step, with sequence numbers of this link."""
         staged = packer.staged()
         _library().ib_ring_put(ctypes.addressof(self.native.ordered), staged, len(staged))
 
     def pass_on(self, frames: bytes) -> None:
-        """Have frames of ground stations sent as they are."""
+        """Send frames of ground stations unchanged."""
         if frames and len(frames) <= ROOM:
             _library().ib_ring_put(ctypes.addressof(self.native.ground), frames, len(frames))
 
     def watch(self) -> None:
-        """From now on keep what goes to the board, for `gave`."""
+        """From now on keep the bytes sent to the board, for `gave`."""
         self.native.watched = 1
 
     def gave(self) -> Iterator[Heard]:
-        """What went to the board since the last look, write by write."""
+        """Bytes sent to the board since the last call, one item per write."""
         return self._read(self.native.gave)
 
     def heard(self) -> Iterator[Heard]:
-        """What the board sent since the last look."""
+        """Bytes that the board sent since the last call."""
         return self._read(self.native.said)
 
     def _read(self, of: _Ring) -> Iterator[Heard]:

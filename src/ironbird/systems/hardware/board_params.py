@@ -7,12 +7,12 @@ from ironbird.autopilots.px4.airframes import airframe_of
 from ironbird.protocols.mavlink.numbers import MAV_PARAM_TYPE_INT32, MAV_PARAM_TYPE_REAL32
 from ironbird.vehicles.load import Vehicle
 
-# As in PX4's own airframes for this purpose, 1001 and 1002: no sensors of its own, no power module [PX4Hitl]
+# As in PX4's own HITL airframes 1001 and 1002: no hardware sensors, no power module [PX4Hitl]
 BENCH: dict[str, float] = {"SYS_HITL": 1, "UAVCAN_ENABLE": 0, "CBRK_SUPPLY_CHK": 894281}
 
 
 def board_params(vehicle: Vehicle) -> str:
-    """What PX4 must know of the vehicle; outputs are those of its simulated actuators, HIL_ACT_FUNCn."""
+    """Parameters of the vehicle for PX4 as text; its outputs are simulated actuators, HIL_ACT_FUNCn."""
     airframe = airframe_of(vehicle)
     params = {
         name.replace("PWM_MAIN_FUNC", "HIL_ACT_FUNC"): value

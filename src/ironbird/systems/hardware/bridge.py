@@ -1,7 +1,8 @@
 """Bridge: ground stations on UDP share the one cable to a flight controller.
 
-All that the board says goes on to them; what they say goes to the board between two steps, what others say does not. As
-PX4's simulators do it with boards [PX4Hitl].
+Everything that the board sends is forwarded to them; their messages go to the board between two steps, messages of
+other
+senders do not. PX4's simulators do the same with boards [PX4Hitl].
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from ironbird.rig.link_faults import Way
 FORWARD_S = 0.01  # between packets to the ground stations
 MOST_BYTES = 1400  # of one packet
 MOST_PACKETS = 64  # taken at once
-ALLOWED_PER_S = 2000.0  # bytes per second that ground stations may say, for the budget
+ALLOWED_PER_S = 2000.0  # bytes per second reserved for ground stations in the cable's budget
 
 
 class Bridge:
-    """Between a cable and UDP ports of ground stations on this computer."""
+    """Forwards between a cable and UDP ports of ground stations on this computer."""
 
     def __init__(self, ports: Sequence[int], host: str = "127.0.0.1") -> None:
         self._peers = [(host, port) for port in ports]
@@ -32,16 +33,16 @@ class Bridge:
         self._vehicle: Way | None = None
 
     def disturb(self, ground: Way | None, vehicle: Way | None) -> None:
-        """Have link faults act on what goes to ground stations and on what comes from them."""
+        """Let link faults act on messages to ground stations and from them."""
         self._ground, self._vehicle = ground, vehicle
 
     @property
     def port(self) -> int:
-        """Where ground stations answer."""
+        """UDP port to which ground stations answer."""
         return int(self._socket.getsockname()[1])
 
     def to_ground(self, data: bytes, now: float) -> None:
-        """Pass on what the board sent, a few packets at a time."""
+        """Forward bytes of the board to the ground stations, collected into a few packets."""
         self._waiting += data if self._ground is None else b"".join(self._ground.through(data))
         if not self._waiting or (now - self._sent_at < FORWARD_S and len(self._waiting) < MOST_BYTES):
             return
@@ -54,16 +55,16 @@ class Bridge:
         self._waiting.clear()
 
     def from_ground(self) -> bytes:
-        """What ground stations sent: whole frames."""
+        """Complete frames that ground stations sent since the last call."""
         parts: list[bytes] = []
         with contextlib.suppress(OSError):
             for _ in range(MOST_PACKETS):
                 packet, source = self._socket.recvfrom(65536)
                 if source in self._peers:
                     parts.append(packet)
-        said = b"".join(parts)
-        return said if self._vehicle is None else b"".join(self._vehicle.through(said))
+        data = b"".join(parts)
+        return data if self._vehicle is None else b"".join(self._vehicle.through(data))
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the UDP port of the bridge."""
         self._socket.close()

@@ -1,4 +1,4 @@
-"""A flight controller on a cable as a kind of control system: in real time, with the figures of the link."""
+"""A flight controller on a cable as a kind of control system: in real time, with statistics of the link."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOW_S = 1.0  # between two lines of figures
 
 
 class HardwareOptions(Options):
-    """Which cable, what goes over it, and how much is asked of this computer."""
+    """Options of control system `hardware`: cable, message rates, and real-time scheduling of this computer."""
 
     port: Annotated[str | None, Field(description="Serial port of the board, for example /dev/ttyACM0.")] = None
     baud: Annotated[int, Field(description=texts.BAUD, ge=1200, le=12_000_000)] = 921_600
@@ -67,7 +67,7 @@ class HardwareOptions(Options):
 
 
 def cable_of(options: HardwareOptions) -> Cable:
-    """The cable, not opened yet."""
+    """The cable that the options name (serial or UDP), not opened yet."""
     if (options.port is None) == (options.udp is None):
         there = ", ".join(ports()) or "no serial port that looks like a board"
         raise LinkError(f"give --port DEVICE or --udp PORT, one of the two; this computer has {there}")
@@ -78,9 +78,9 @@ def cable_of(options: HardwareOptions) -> Cable:
 
 
 class HardwareKind(Kind):
-    """A board that flies the mission it is given, or gets none and flies what it has, or by its own pilot.
+    """Kind of control system `hardware`: a board that flies a mission it is given, its own, or by its own pilot.
 
-    `cable` and `clock` make the two ends of the real world.
+    `cable` and `clock` construct the cable and the clock; tests replace them.
     """
 
     name = "hardware"
@@ -98,22 +98,22 @@ class HardwareKind(Kind):
         self._cable, self._clock = cable, clock
 
     def takes_orders(self, template: str) -> bool:
-        """All."""
+        """True: a board accepts commands in flight for every vehicle."""
         return True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With inertial units that sample as often as they are sent."""
+        """The vehicle with inertial units that sample at the rate at which they are sent."""
         assert isinstance(options, HardwareOptions)
         class_of(vehicle, "flight controller")
         return with_sensor_rate(vehicle, options.sensor_hz, options.model_hz)
 
     def step_s(self, options: Options) -> float:
-        """As chosen."""
+        """Step of the model in s, from the option `model_hz`."""
         assert isinstance(options, HardwareOptions)
         return 1.0 / options.model_hz
 
     def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
-        """What will go over the cable, each way; `told` is whether it gets a mission by MAVLink."""
+        """Load of the cable in both directions; `told` is whether the board gets a mission by MAVLink."""
         return self._link(options).loads(vehicle, shared=options.ground_station or told)
 
     def budget(self, vehicle: str, options: Options, *, has_mission: bool) -> Sequence[Budget]:
@@ -141,11 +141,11 @@ class HardwareKind(Kind):
         return [(title, rows, {"baud": cable.baud, "directions": figures})]
 
     def links(self, options: Options) -> Sequence[str]:
-        """The cable both ways, and what ground stations send and receive over it."""
+        """Links on which link faults can act: the cable, and ground stations behind it, in both directions."""
         return ("ground", "vehicle", "sensors", "actuators")
 
     def seat(self, task: Task) -> Seat:
-        """The board's link, and on its cable the built-in ground station if there is something to fly."""
+        """The board's link, and the built-in ground station on its cable if there is a mission to fly."""
         options = task.options
         assert isinstance(options, HardwareOptions)
         for cable in (options.port, options.udp):
@@ -157,9 +157,9 @@ class HardwareKind(Kind):
         if options.pilot == "attended":
             stations.append(free_udp_port())
             script = task.script if is_orders(task.script) else ""
-            told = Attended(Port(stations[-1], who="the board"), plan=plan, items=task.items, script=script)
-            link.bridge, link.recorder, link.open_ended = Bridge(stations), told.record, True
-            return Seat(link, told)
+            attended = Attended(Port(stations[-1], who="the board"), plan=plan, items=task.items, script=script)
+            link.bridge, link.recorder, link.open_ended = Bridge(stations), attended.record, True
+            return Seat(link, attended)
         if plan.items:
             stations.append(free_udp_port())
             pilot = Pilot(
@@ -187,7 +187,7 @@ class HardwareKind(Kind):
 
 @dataclasses.dataclass
 class _Display:
-    """A pilot, or none, and a line of figures about once a second."""
+    """A pilot, or none, and a line of statistics about once a second."""
 
     link: HardwareLink
     pilot: Pilot | None
@@ -203,7 +203,7 @@ class _Display:
         return self.pilot is not None and self.pilot.finished
 
     def poll(self, rig: Rig) -> None:
-        """Have the pilot go on; show a line when it is time."""
+        """Let the pilot continue; print a line when it is due."""
         if self.pilot is not None:
             self.pilot.poll(rig)
         if rig.time_s >= self._next_s:
@@ -211,7 +211,7 @@ class _Display:
             self.show(self.link.live(rig.time_s))
 
     def close(self) -> None:
-        """Let go of the pilot's port."""
+        """Close the pilot's port, if there is a pilot."""
         if self.pilot is not None:
             self.pilot.close()
 

@@ -1,17 +1,19 @@
 """Hardware in the loop: a flight controller on a cable, in real time, over the same messages as PX4's simulator link.
 
-The board does not wait for the simulation, so the link's figures are part of the result: before the start all messages
-at their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If
-the figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
+The board does not wait for the simulation, so the link's statistics are part of the result: before the start all
+messages
+at their rates are summed up and compared with what the cable carries; during the run late steps and lost frames are
+counted. If limits are exceeded, `mistrust` gives the reason, and the run is void. Rates, and what they were on a
 comparable bench: [NguyenHa] tables 3 to 5.
 Time. Simulation time is wall time from the first exchange on; over UDP that is the board's first packet, as its
-address is unknown before. A step that comes late, after a stall of this machine, is counted, and those behind it
-follow at once until they have caught up. Nothing is left out but what finds no room on the cable, and that is counted
-too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their own (`runtime/paced.py`,
-`board.py`): Python gives heartbeats and the words of ground stations, and counts what came, beside. The causes of
-late steps are reported: the host of a virtual machine, other programs, or neither.
+address is unknown before. A step that comes late, after a stall of this machine, is counted, and the following
+steps run
+at once until they have caught up. Nothing is dropped but what finds no room on the cable, and that is counted too. On a
+serial port or UDP, vehicle and exchange run in native code in a thread of their own (`runtime/paced.py`, `board.py`);
+Python adds heartbeats and messages of ground stations, and counts what arrived. The causes of late steps are reported:
+the host of a virtual machine, other programs, or neither.
 Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
-each with its own time, and go out as so many HIL_SENSOR in one write: the line is served 1,000 times a second at most.
+each with its own time, and sent as several HIL_SENSOR in one write: the line is served 1,000 times a second at most.
 A PX4 board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
 second until more are requested, so this is done; it takes HIL_STATE_QUATERNION for its own estimate, so it is not sent.
 """
@@ -47,7 +49,7 @@ from ironbird.vehicles.load import Vehicle
 
 SENSOR_HZ, CONTROL_HZ = 500.0, 400.0  # [NguyenHa] table 3
 MOST_SENSOR_HZ, MOST_WRITES_HZ = 8000.0, 1000.0  # of HIL_SENSOR; of writes, each with a batch of them
-MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # shares at which the figures no longer hold
+MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # limits (shares) beyond which a run is void
 SETTLED_S = 1.0  # from the first answer, before rates are measured
 EDGES_MS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # of the histogram of lateness
 SENDER = (1, numbers.MAV_COMP_ID_IMU)  # system and component of PX4's simulators
@@ -59,9 +61,9 @@ HEARTBEAT = dialect.HEARTBEAT.record(
     mavlink_version=numbers.MAVLINK_VERSION,
 )
 ASKED = 2  # times that the rate of controls is requested
-TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
-MEET_S = 0.05  # between two looks for a board whose first packet has not come yet
-OWN_CLOCK_US = 5_000_000  # stamps of controls that are further from simulation time are of a clock of the board's own
+TOUCHED = 2**26  # numbers of the log whose memory is allocated before the start
+MEET_S = 0.05  # s between two checks for the first packet of a board
+OWN_CLOCK_US = 5_000_000  # timestamps of controls further from simulation time come from the board's own clock
 
 
 def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
@@ -77,12 +79,12 @@ def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
 
 
 def batch_of(sensor_hz: float) -> int:
-    """Inertial samples that go out in one write."""
+    """Number of inertial samples that are sent in one write."""
     return max(1, math.ceil(sensor_hz / MOST_WRITES_HZ - 1e-9))
 
 
 def with_sensor_rate(vehicle: Vehicle, rate_hz: float, model_hz: float = 1000.0) -> Vehicle:
-    """The same vehicle with inertial units that sample at this rate, chips and taps alike."""
+    """The vehicle with inertial units (chips and fault taps) that sample at `rate_hz`."""
     ticks_of(rate_hz, model_hz)
     diagram = copy.copy(vehicle.diagram)
     diagram.blocks = dict(diagram.blocks)
@@ -96,7 +98,7 @@ def with_sensor_rate(vehicle: Vehicle, rate_hz: float, model_hz: float = 1000.0)
 
 @dataclass
 class Figures:
-    """How the exchange went, measured from a second after the first answer on."""
+    """Statistics of the exchange, from a second after the first answer on."""
 
     sensor_hz: float = 0.0
     gnss_hz: float = 0.0
@@ -114,15 +116,15 @@ class Figures:
     most_99_ms: float = 0.0  # 99 % are below
     worst_ms: float = 0.0
     stolen_s: float = 0.0  # taken from this machine by its host, if it is a virtual one
-    waited_s: float = 0.0  # that the loop was ready to run and other programs had the processor
-    preempted: int = 0  # times that another program took it
+    waited_s: float = 0.0  # time that the loop was ready to run while other programs had the processor
+    preempted: int = 0  # number of times that another program took the processor
     began_s: float = 0.0  # moment of simulation time zero on the monotonic clock, of a loop in native code
-    late_by: dict[str, int] = field(default_factory=dict)  # late steps by what the system took at that time
+    late_by: dict[str, int] = field(default_factory=dict)  # late steps by cause
     histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
     delays: dict[int, int] = field(default_factory=dict)  # answers by milliseconds from their sample
 
     def rows(self) -> dict[str, str]:
-        """Rows for a summary."""
+        """The statistics as rows of a summary: rates, losses, lateness, delay."""
         delay = "unknown: the board stamps by its own clock" if self.delay_ms is None else f"{self.delay_ms:.1f} ms"
         return {
             "link rates": (
@@ -149,14 +151,14 @@ def _mean_ms(delays: Counter[int]) -> float:
 
 
 def _by_millisecond(delays: Counter[int]) -> dict[int, int]:
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for delay_us, count in delays.items():
-        found[delay_us // 1000] += count
-    return dict(sorted(found.items()))
+        counts[delay_us // 1000] += count
+    return dict(sorted(counts.items()))
 
 
 class DisturbedCable(Cable):
-    """A cable on whose packets link faults act, in simulation time; it is open already."""
+    """An open cable on whose packets link faults act, in simulation time."""
 
     def __init__(self, cable: Cable, out: Way | None, back: Way | None) -> None:
         self.cable, self.name, self.baud = cable, cable.name, cable.baud
@@ -164,7 +166,7 @@ class DisturbedCable(Cable):
         self._unsent = b""
 
     def open(self) -> None:
-        """It is."""
+        """Do nothing: the cable is open already."""
 
     def read(self) -> bytes:
         data = self.cable.read()
@@ -187,9 +189,10 @@ class DisturbedCable(Cable):
 class HardwareLink(ControlSystem):
     """A flight controller on a cable, in real time.
 
-    `sensor_hz` and `control_hz` are what is asked of both sides. `patience_s` is how long the board may be silent,
-    `connect_s` how long at first. The first inertial unit, magnetometer, barometer, airspeed sensor and receiver go
-    over the cable. With a `bridge`, ground stations share it.
+    `sensor_hz` and `control_hz` are the rates required in both directions. `patience_s` is how long the board may be
+    silent, `connect_s` how long at first. The first inertial unit, magnetometer, barometer, airspeed sensor and
+    receiver
+    are sent over the cable. With a `bridge`, ground stations share it.
     """
 
     name = "flight controller"
@@ -227,7 +230,7 @@ class HardwareLink(ControlSystem):
     # ------------------------------------------------------------------ start and stop
 
     def loads(self, vehicle: Vehicle, *, shared: bool | None = None) -> list[Load]:
-        """What will go over the cable, each way; `shared`: with ground stations, by default if there is a bridge."""
+        """Load of the cable in both directions; `shared`: with ground stations, by default if there is a bridge."""
         out = {dialect.HIL_SENSOR: self.sensor_hz}
         chip = vehicle.diagram.blocks.get("gnss/1/chip")
         if isinstance(chip, Gnss):
@@ -241,7 +244,7 @@ class HardwareLink(ControlSystem):
         return [to_board, load_of("from the board", back, self.cable.baud)]
 
     def check(self, vehicle: Vehicle) -> None:
-        """`LinkError` if the cable cannot carry what is asked, with what to change."""
+        """Raise `LinkError`, with what to change, if the cable cannot carry the required rates."""
         loads = self.loads(vehicle)
         if all(load.fits for load in loads):
             return
@@ -253,7 +256,7 @@ class HardwareLink(ControlSystem):
         )
 
     def start(self, rig: Rig) -> None:
-        """Check that the cable can carry it, and open it. The clock starts with the first exchange."""
+        """Check that the cable can carry the rates, and open it. The clock starts with the first exchange."""
         self.check(rig.vehicle)
         self.step_ticks = self.batch * ticks_of(self.sensor_hz, 1.0 / rig.state.model.step_s)
         self._airframe = airframe_of(rig.vehicle)
@@ -266,7 +269,7 @@ class HardwareLink(ControlSystem):
             rangefinders=[],
             flows=[],
         )
-        self._packer = codec.Packer()  # only stages: the numbers are given where the frames are made
+        self._packer = codec.Packer()  # only collects: sequence numbers are added where the frames are made
         self._parser = codec.Parser(count_lost=True)
         self._messages = Messages(shown, self._airframe, self._packer, truth=False)
         self._outputs = Outputs(rig, self._airframe)
@@ -281,7 +284,7 @@ class HardwareLink(ControlSystem):
         self._delays: Counter[int] = Counter()  # answers by microseconds from their sample
         self._tick_s = rig.state.model.step_s
         self._stolen_s = stolen_s()
-        rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # memory that is used for the first time costs time
+        rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # the first use of memory takes time
         self.cable.open()
         self._running.callback(self.cable.close)
         if isinstance(self.cable, DatagramCable) and type(self.clock) is WallClock:
@@ -312,7 +315,7 @@ class HardwareLink(ControlSystem):
         self._heard_at = self.clock.now()
 
     def _disturbed(self, links: FlownLinks) -> Cable:
-        """The cable with what link faults do to it, and to ground stations behind it."""
+        """The cable with link faults acting on it, and on ground stations behind it."""
         if self.bridge is not None and links.take("telemetry"):
             self.bridge.disturb(links.way("ground"), links.way("vehicle"))
         out, back = links.way("sensors"), links.way("actuators")
@@ -320,13 +323,13 @@ class HardwareLink(ControlSystem):
 
     @property
     def _by_itself(self) -> bool:
-        """Whether vehicle and exchange can run without Python: the cable is the system's own, the clock the wall's."""
+        """Whether vehicle and exchange can run without Python: a native cable and the wall clock."""
         assert self._board_link is not None
         own = type(self.clock) is WallClock and self._messages.odometry is None
         return self._board_link.is_native and own
 
     def take_over(self, rig: Rig, begin_ns: int) -> PacedLoop | None:
-        """Start the loop that keeps time, in a thread of its own."""
+        """Start the real-time loop in its own thread; None if vehicle and exchange need Python."""
         if not self._by_itself:
             self._wall_0 = 1e-9 * begin_ns if begin_ns >= 0 else None
             return None
@@ -362,7 +365,7 @@ class HardwareLink(ControlSystem):
         return self.answered
 
     def exchange(self, rig: Rig) -> None:
-        """Wait for the moment of this step, send the sensors, take the newest controls."""
+        """Wait for the time of this step, send the sensors, apply the newest controls."""
         assert self._board_link is not None
         clock, time_s = self.clock, rig.time_s
         if self._wall_0 is None:
@@ -380,7 +383,7 @@ class HardwareLink(ControlSystem):
         self._hear(rig, now)
 
     def watch(self, rig: Rig) -> None:
-        """Look at the loop that keeps time: send what is due, take over what the board sent."""
+        """Service the real-time loop: queue messages that are due, process what the board sent."""
         assert self._loop is not None and self._board_link is not None
         now = self.clock.now()
         self._say(rig.time_s)
@@ -396,44 +399,46 @@ class HardwareLink(ControlSystem):
         try:
             yield
         except OSError as error:
-            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
+            raise LinkError(f"{self.cable.name}: the cable is gone ({error}); plug it in and fly again") from None
 
     def _say(self, time_s: float) -> None:
-        """What goes with the next step: the heartbeat and, once the board gives controls, the request of their rate."""
+        """Queue for the next step: the heartbeat and, once the board sends controls, a request for their rate."""
         assert self._board_link is not None
         if time_s - self._beat_at >= HEARTBEAT_S:
             self._beat_at = time_s
             self._packer.add(dialect.HEARTBEAT, *HEARTBEAT)
             if self.answered and self._asked < ASKED:
                 self._asked += 1
-                wanted = (float(dialect.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
-                self._packer.add(dialect.COMMAND_LONG, *wanted, numbers.SET_MESSAGE_INTERVAL, *self._board, 0)
+                parameters = (float(dialect.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
+                self._packer.add(dialect.COMMAND_LONG, *parameters, numbers.SET_MESSAGE_INTERVAL, *self._board, 0)
         self._board_link.order(self._packer)
         if self.bridge is not None:
             self._board_link.pass_on(self.bridge.from_ground())
 
     def _hear(self, rig: Rig, now: float) -> None:
-        """Take over what the board sent; a timeout if it is silent."""
+        """Process what the board sent; raises an error if it was silent for too long."""
         assert self._board_link is not None
         stood_s = self._loop.stood_s if self._loop is not None else 0.0
         self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # no messages meanwhile
-        said = list(self._board_link.heard())
+        packets = list(self._board_link.heard())
         if self.tap is not None:  # in a step the simulation sends first
-            told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
-            for _, came, one in sorted(told, key=lambda piece: piece[:2]):
+            pieces = [
+                (one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, packets)) for one in all_
+            ]
+            for _, came, one in sorted(pieces, key=lambda piece: piece[:2]):
                 self.tap(self.cable.name, bool(came), one.data, one.wall_s)
-        for heard in said:
+        for packet in packets:
             if self.bridge is not None:
-                self.bridge.to_ground(heard.data, now)
-            for number, payload, system, component in self._parser.feed(heard.data):
+                self.bridge.to_ground(packet.data, now)
+            for number, payload, system, component in self._parser.feed(packet.data):
                 self.traffic.received += 1
                 if number in (dialect.HIL_ACTUATOR_CONTROLS.id, dialect.HIL_CONTROLS.id):
                     self._board = (system, component)
-                    self._take(heard, dialect.MESSAGES[number], payload)
+                    self._take(packet, dialect.MESSAGES[number], payload)
                 elif not self.answered or self._mute:
                     known = dialect.MESSAGES.get(number)
                     self.traffic.last_received = known.name if known else f"message {number}"
-                    self._heard_at = heard.wall_s if self._mute else self._heard_at
+                    self._heard_at = packet.wall_s if self._mute else self._heard_at
         if self.bridge is not None:
             self.bridge.to_ground(b"", now)
         self.traffic.bad = self._parser.skipped
@@ -445,11 +450,11 @@ class HardwareLink(ControlSystem):
 
     @property
     def _mute(self) -> bool:
-        """Whether the board owes no controls now: some kinds of vehicles give none before they are armed."""
+        """Whether the board need not send controls now: some kinds of vehicles send none before they are armed."""
         return self._airframe.mute and not self.armed
 
     def _silence(self, rig: Rig, waited: float) -> LinkError:
-        """Who was silent, and what may be wrong."""
+        """The error for a silent board: what was missing, and possible causes."""
         error = self.silent(rig, waited, "HIL_ACTUATOR_CONTROLS")
         if self.answered:
             return error
@@ -461,16 +466,17 @@ class HardwareLink(ControlSystem):
             advice = "nothing came at all: is it switched on, and does MAVLink run on this port of it?"
         return LinkError(f"{error}; {advice}")
 
-    def _take(self, heard: Heard, message: dialect.Message, payload: bytes) -> None:
-        values, time_s = message.unpack(payload), heard.tick * self._tick_s
-        time_us, mode = values[0], values[-2 if message is dialect.HIL_CONTROLS else -1]  # the old one has a mode more
-        self.traffic.last_received, self._heard_at = message.name, heard.wall_s
+    def _take(self, packet: Heard, message: dialect.Message, payload: bytes) -> None:
+        values, time_s = message.unpack(payload), packet.tick * self._tick_s
+        # the old message has one more field after the mode
+        time_us, mode = values[0], values[-2 if message is dialect.HIL_CONTROLS else -1]
+        self.traffic.last_received, self._heard_at = message.name, packet.wall_s
         if not self.answered:
             self.answered, self._first_answer_s = True, time_s
             self._beat_at = -HEARTBEAT_S  # ask for the rate at once
         if self._counted_from is None:
             if time_s >= self._first_answer_s + SETTLED_S:
-                self._counted_from = (heard, self._parser.lost, self.traffic.received)
+                self._counted_from = (packet, self._parser.lost, self.traffic.received)
                 self._stood_before_s = self._stood_s
         else:
             self._answers += 1
@@ -528,7 +534,7 @@ class HardwareLink(ControlSystem):
         )
 
     def live(self, time_s: float) -> str:
-        """One line for a screen while it flies; cheap."""
+        """One line of statistics for a screen during the flight; cheap to compute."""
         late_s = self._late_s[: self.traffic.sent]
         return (
             f"{time_s:7.1f} s  sent {self.traffic.sent}  received {self.traffic.received}  lost {self._parser.lost}  "
@@ -538,26 +544,26 @@ class HardwareLink(ControlSystem):
         )
 
     def figures(self) -> dict[str, str]:
-        """In words: the cable, and how the exchange went as far as it was measured."""
-        found = self.statistics()
+        """Rows of the flight's summary: the cable, and the statistics of the exchange if there are any."""
+        figures = self.statistics()
         baud = f"{self.cable.baud} baud" if self.cable.baud else "network"
-        return {"link": f"{self.cable.name}, {baud}, {self.standing}", **(found.rows() if found.steps else {})}
+        return {"link": f"{self.cable.name}, {baud}, {self.standing}", **(figures.rows() if figures.steps else {})}
 
     def measured(self) -> dict[str, Any]:
-        """The same as plain numbers."""
+        """The statistics of the exchange as data for JSON."""
         return dataclasses.asdict(self.statistics())
 
     def mistrust(self) -> str:
-        """Why nothing can be concluded from this run; empty if the figures hold."""
+        """Reason why the run is void; empty if the statistics are within limits."""
         figures = self.statistics()
         if not figures.sensor_hz:
             return "the board gave no controls" if not self.answered else "the run was too short to measure the link"
-        for name, value, wanted in (
+        for name, value, required in (
             ("sensors", figures.sensor_hz, self.sensor_hz),
             ("controls", figures.control_hz, self.control_hz),
         ):
-            if value < LEAST_RATE * wanted:
-                return f"{name} came at {value:.1f} Hz instead of {wanted:g} Hz"
+            if value < LEAST_RATE * required:
+                return f"{name} came at {value:.1f} Hz instead of {required:g} Hz"
         for name, value, most in (
             ("frames from the board were lost", figures.lost, MOST_LOST),
             ("steps found no room on the cable", figures.unsent, MOST_LOST),

@@ -1,4 +1,4 @@
-"""Link faults on PX4's simulator link: sensors and sticks to it, controls from it, each packet by itself."""
+"""Link faults on PX4's simulator link: sensors and sticks to PX4, controls from it, each packet separately."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ironbird.rig.link_faults import FlownLinks
 from ironbird.transport.frames import FrameReader
 
 STAMP = 8  # bytes of the time in HIL_SENSOR
-ID_AT = 64  # where its number of the inertial unit stands; cut if it is zero
+ID_AT = 64  # offset of the id of the inertial unit in HIL_SENSOR; truncated if it is zero
 
 
 class SimulatorWays:
-    """What frames of the simulator link meet on their way."""
+    """Lets link faults act on the frames of the simulator link, in both directions."""
 
     def __init__(self, links: FlownLinks) -> None:
         self._sensors, self._sticks, self._controls = (links.way(name) for name in ("sensors", "rc", "actuators"))
@@ -23,9 +23,9 @@ class SimulatorWays:
         self._buffer = ctypes.create_string_buffer(0)
 
     def out(self, frames: tuple[int, int]) -> tuple[tuple[int, int], int]:
-        """Frames (address, length) that reach PX4 now in place of these, and the time that they set its clock to.
+        """Frames (address, length) that reach PX4 now in place of these, and the time to which they set its clock.
 
-        The time is -1 if there is none: PX4 then makes no step.
+        The time is -1 if no frame arrives: PX4 then makes no step.
         """
         ready: list[bytes] = []
         for frame in self._reader.feed(ctypes.string_at(*frames)):
@@ -50,11 +50,11 @@ class SimulatorWays:
 
     @property
     def takes_controls(self) -> bool:
-        """Whether something can go wrong with PX4's outputs."""
+        """Whether a fault can act on PX4's outputs."""
         return self._controls is not None
 
     def put_controls(self, time_us: int, flags: int, controls: tuple[float, ...], mode: int) -> None:
-        """PX4's outputs set out."""
+        """Put one message of PX4's outputs on the faulty link."""
         assert self._controls is not None
         self._packer.add(dialect.HIL_ACTUATOR_CONTROLS, time_us, flags, *controls, mode)
         for frame in self._reader.feed(bytes(self._packer.take())):

@@ -1,8 +1,8 @@
-"""A multicopter by sticks in PX4's position mode: how a person flies it, and where its collision prevention acts.
+"""A multicopter flown with sticks in PX4's position mode, where PX4's collision prevention acts.
 
-PX4's own missions do not know obstacles [PX4] lib/collision_prevention: it brakes for what OBSTACLE_DISTANCE and
-DISTANCE_SENSOR say in modes that sticks steer (parameter CP_DIST). This pilot takes off, holds the sticks towards one
-waypoint after the other, and lands. It never looks at obstacles itself.
+PX4's own missions ignore obstacles [PX4] lib/collision_prevention: it brakes for obstacles of OBSTACLE_DISTANCE and
+DISTANCE_SENSOR only in modes that sticks steer (parameter CP_DIST). This pilot takes off, holds the sticks towards one
+waypoint after the other, and lands. It ignores obstacles itself.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ LOOK_HZ = 20.0  # of place and heading
 GAIN_1PS, CLIMB_GAIN_1PS = 0.5, 0.5
 FULL_CLIMB_MPS = 3.0  # MPC_Z_VEL_MAX_UP of PX4's own defaults
 ARRIVED_M, HEIGHT_M = 1.5, 1.0
-STILL_MPS, STILL_S = 0.3, 6.0  # held up: it has stood so long although the sticks are not in the middle
+STILL_MPS, STILL_S = 0.3, 6.0  # blocked: it has stood still for so long although the sticks are deflected
 LEG_S = 60.0  # for a leg, beyond four times what it takes at the stick's full speed
 
 
 def stick_params(speed_mps: float) -> Mapping[str, float]:
-    """Parameters of PX4 under which sticks come by MAVLink, and a stick at its end stands for a speed."""
-    named = {"COM_RC_IN_MODE": 1, "COM_RC_OVERRIDE": 0, "MPC_XY_MAN_EXPO": 0.0, "MAN_DEADZONE": 0.02}
-    return {**named, "MPC_VEL_MANUAL": speed_mps}
+    """PX4 parameters with which sticks come by MAVLink and full deflection commands `speed_mps`."""
+    params = {"COM_RC_IN_MODE": 1, "COM_RC_OVERRIDE": 0, "MPC_XY_MAN_EXPO": 0.0, "MAN_DEADZONE": 0.02}
+    return {**params, "MPC_VEL_MANUAL": speed_mps}
 
 
 class HandPilot(Pilot):
-    """Flies to places with MANUAL_CONTROL messages; a leg is over when it is there, or has stood before it."""
+    """Flies to places with MANUAL_CONTROL messages; a leg ends when the place is reached or it stands still."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HandPilot(Pilot):
         self.station.listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
-        """As any pilot, and keep the sticks alive."""
+        """Poll as any pilot does, and send the sticks periodically."""
         station = self.station
         super().poll(rig)
         if station.system and not self.finished and station.now_s - self._sticks_s >= STICKS_S:
@@ -93,7 +93,7 @@ class HandPilot(Pilot):
         return self.place is not None and -self.place[2] > self.takeoff_m - HEIGHT_M
 
     def _go(self, number: int, item: LocalItem) -> Script:
-        """Hold the sticks towards a place until it is there, or stands."""
+        """Hold the sticks towards a place until the vehicle is there, or stands still."""
         station = self.station
         assert self.place is not None
         target = (item.north_m, item.east_m, -item.height_m)
@@ -120,7 +120,7 @@ class HandPilot(Pilot):
             station.note("item", f"item {number} reached")
 
     def _towards(self, north: float, east: float, up: float) -> tuple[float, float, float]:
-        """Sticks in proportion to what is left, at most at their ends and in its direction."""
+        """Sticks in proportion to the remaining distance and in its direction, limited to full deflection."""
         share = GAIN_1PS / self.full_mps
         size = max(share * math.hypot(north, east), 1.0)
         cosine, sine = math.cos(self.heading), math.sin(self.heading)
@@ -128,8 +128,8 @@ class HandPilot(Pilot):
         climb = max(-1.0, min(1.0, CLIMB_GAIN_1PS * up / FULL_CLIMB_MPS))
         return share * forward / size, share * right / size, climb
 
-    def _take_place(self, said: Any) -> None:
-        self.place, self.velocity = (said.x, said.y, said.z), (said.vx, said.vy, said.vz)
+    def _take_place(self, message: Any) -> None:
+        self.place, self.velocity = (message.x, message.y, message.z), (message.vx, message.vy, message.vz)
 
-    def _take_heading(self, said: Any) -> None:
-        self.heading = said.yaw
+    def _take_heading(self, message: Any) -> None:
+        self.heading = message.yaw

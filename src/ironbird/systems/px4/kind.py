@@ -1,4 +1,4 @@
-"""PX4 as a kind of control system: a program of its own, in lockstep."""
+"""PX4 as a kind of control system: a separate program, in lockstep."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ STICK_SPEED_MPS = 5.0  # of a mission that names no speed
 
 
 class Px4Options(AutopilotOptions):
-    """Those of all autopilots, and the board that carries its sensors."""
+    """Options of control system `px4`: those of all autopilots, and the board that carries its sensors."""
 
     chips: Annotated[
         str,
@@ -70,7 +70,7 @@ class Px4Options(AutopilotOptions):
 
 
 class Px4Kind(AutopilotKind):
-    """Submarines are flown by sticks (`sticks.py`), all others by their mission."""
+    """Kind of control system `px4`; submarines are flown with sticks (`sticks.py`), all others by a mission."""
 
     name = "px4"
     title = "PX4"
@@ -80,11 +80,11 @@ class Px4Kind(AutopilotKind):
     options = Px4Options
 
     def takes_orders(self, template: str) -> bool:
-        """All but submarines, which it flies by sticks alone."""
+        """Whether commands in flight are accepted: for all vehicles but submarines, which fly by sticks alone."""
         return not KINDS.load(template).px4_by_sticks
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """Its binary, if there is one; in virtual time its libraries and start-up files too."""
+        """PX4's binary, if it is found; in virtual time its libraries and start-up files too."""
         folder, board = getattr(options, "folder", None), _board_of(options)
         try:
             if board:
@@ -92,22 +92,22 @@ class Px4Kind(AutopilotKind):
             program = find_px4(folder)
         except LinkError:
             return ()
-        found = with_libraries(program.binary, options)
+        files = with_libraries(program.binary, options)
         if not isinstance(options, AutopilotOptions) or options.time == "real":
-            return found
-        return *found, *(path for name in START_FILES for path in sorted(program.etc.parent.glob(name)))
+            return files
+        return *files, *(path for name in START_FILES for path in sorted(program.etc.parent.glob(name)))
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """With the wires of the board, if there is one."""
+        """The vehicle, with the wires of the board if one is chosen."""
         vehicle, board = super().fitted(vehicle, options), _board_of(options)
         return with_wires(vehicle, load_board(board)) if board else vehicle
 
     def links(self, options: Options) -> Sequence[str]:
-        """Telemetry, and on the simulator link sensors, outputs and sticks."""
+        """Links on which link faults can act: telemetry, and sensors, outputs and sticks of the simulator link."""
         return (*super().links(options), *(() if _board_of(options) else ("sensors", "actuators", "rc")))
 
     def seat(self, task: Task) -> Seat:
-        """A PX4 of an instance that is free, and the built-in ground station on its ports."""
+        """A PX4 with a free instance number, and the built-in ground station on its ports."""
         board = _board_of(task.options)
         options, watch = trusted(task, variable_of(board) if board else VARIABLE), watches(task)
         virtual = in_virtual_time(task)
@@ -125,8 +125,8 @@ class Px4Kind(AutopilotKind):
         except BaseException:
             process.stop()
             raise
-        said = {**(stick_params(_stick_speed(task)) if _by_sticks(task) else {}), **read_params(options.params)}
-        params = {name: int(value) if value % 1 == 0 else value for name, value in said.items()}
+        chosen = {**(stick_params(_stick_speed(task)) if _by_sticks(task) else {}), **read_params(options.params)}
+        params = {name: int(value) if value % 1 == 0 else value for name, value in chosen.items()}
         if isinstance(process, Px4OnChipsProcess):
             process.params = params
             trace = options.bus_trace if isinstance(options, Px4Options) else ""
@@ -197,7 +197,7 @@ def _by_sticks(task: Task) -> bool:
 
 
 def _stick_speed(task: Task) -> float:
-    """What a stick at its end stands for."""
+    """Speed (m/s) that full deflection of a stick commands."""
     return task.cruise_speed_mps or STICK_SPEED_MPS
 
 

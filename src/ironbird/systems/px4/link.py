@@ -49,19 +49,20 @@ from ironbird.transport.peers import Doorkeeper
 LINK = "PX4 simulator link"
 STICKS_S = 0.02
 GOODBYE_S = 3.0  # of virtual time, for its end
-SLICE_S = 0.05  # between two looks at the process and the deadline
-VIRTUAL_STEP_S = 0.001  # of virtual time that PX4 gets at once before it connects
-START_PACE = 0.1  # times real time while PX4's start-up script runs: it starves beside a fast lockstep
-START_WALL_S, START_LOOK_S = 60.0, 0.2  # for the script, and between two looks at it
+SLICE_S = 0.05  # s between two checks of the process and the deadline
+VIRTUAL_STEP_S = 0.001  # virtual time granted to PX4 at a time before it connects
+START_PACE = 0.1  # factor of real time while PX4's start-up script runs: a fast lockstep starves it
+START_WALL_S, START_LOOK_S = 60.0, 0.2  # s for the script, and between two checks
 GIVE_UP = 20  # late steps after which the wall clock sets the pace until an answer comes
 
 
 class Px4(ControlSystem):
-    """PX4 on a vehicle of the catalogue.
+    """PX4 as control system of a vehicle of the catalogue.
 
     With `process` it is started and ended here; without, it has to be started by hand (`PX4_SIM_HOST_ADDR=127.0.0.1`)
-    and finds this side at TCP port 4560 + `instance`. `params` come on top of those of the airframe. What
-    differs between its releases: `version.py`.
+    and connects to TCP port 4560 + `instance`. `params` override those of the airframe. Differences between its
+    releases:
+    `version.py`.
     """
 
     name = "PX4"
@@ -113,7 +114,8 @@ class Px4(ControlSystem):
             self.process.start(self.airframe, rig.vehicle.spec.title, self.instance)
         self._socket = self._accept(rig) if run is None else self._accept_virtual(run, self._server)
         if run is None and self.process and self.process.pid and (theirs := real_time_of(self.process.pid)):
-            self._priority = real_time(theirs)  # PX4 takes it where it may, and would delay each step
+            # PX4 takes real-time priority where permitted, and would delay each step
+            self._priority = real_time(theirs)
         if run is None:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         limit = struct.pack("ll", int(self.patience_s), int(self.patience_s % 1 * 1e6))
@@ -129,18 +131,18 @@ class Px4(ControlSystem):
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
         self._late_steps = 0
-        self._started, self._look_at = False, 0.0  # PX4's start-up script, and when it is looked for next
+        self._started, self._look_at = False, 0.0  # PX4's start-up script, and time of the next check
         self._start_until = time.perf_counter() + START_WALL_S
         self._asked_us = -1
         self._heard_at = self._paced_at = self._clock_s(rig)
         self._sticks_at = 0.0
         self._armed_at = 0.0
         self.note(rig, "link", f"PX4 instance {self.instance} on TCP port {SIMULATOR_PORT + self.instance}")
-        if said := release.note(missing):
-            self.note(rig, "link", said)
+        if remark := release.note(missing):
+            self.note(rig, "link", remark)
 
     def _accept_virtual(self, run: VirtualRun, server: socket.socket) -> socket.socket:
-        """Let its time run until its start-up has come to connecting."""
+        """Advance virtual time until PX4's start-up connects."""
         assert self.process is not None
         server.setblocking(False)
         for _ in range(round(self.connect_s / VIRTUAL_STEP_S)):
@@ -175,12 +177,12 @@ class Px4(ControlSystem):
                 self.process.check()
             waited = time.perf_counter() - begin
             if waited > self.connect_s:
-                said = f"; its output: {self.process.said()}" if self.process is not None else ""
+                output = f"; its output: {self.process.said()}" if self.process is not None else ""
                 others = f"; {door.refused} connections of others were refused" if door.refused else ""
-                raise LinkError(f"PX4 did not connect to TCP port {port} within {waited:.1f} s{others}{said}")
+                raise LinkError(f"PX4 did not connect to TCP port {port} within {waited:.1f} s{others}{output}")
 
     def stop(self) -> None:
-        """End it and close the port."""
+        """End PX4 and close all sockets."""
         try:
             if self.process is not None:
                 self._say_goodbye(self.process)
@@ -192,26 +194,26 @@ class Px4(ControlSystem):
             self._priority = self._socket = self._server = self._battery = None
 
     def _say_goodbye(self, process: Px4Process) -> None:
-        """In virtual time it needs some in which it ends and writes its log."""
+        """Grant virtual time in which PX4 ends and writes its log."""
         run = process.run
         if run is None or not process.running():
             return
-        with contextlib.suppress(LinkError):  # it has ended, as it was asked to
+        with contextlib.suppress(LinkError):  # it has ended as ordered
             process.ask_to_end()
             for _ in range(round(GOODBYE_S / VIRTUAL_STEP_S)):
                 run.allow_more(VIRTUAL_STEP_S)
                 process.settle()
 
     def figures(self) -> dict[str, str]:
-        """How virtual time went, in it."""
+        """Rows of the flight's summary: statistics of virtual time, if it was used."""
         return self.process.figures if self.process is not None else {}
 
     # ------------------------------------------------------------------ exchange
 
     def exchange(self, rig: Rig) -> None:
-        """One step of PX4: the answer to the last sensors in, new sensors out.
+        """One step of PX4: receive the answer to the last sensors, send new sensors.
 
-        The new ones are packed before the answer comes, so that PX4 does not wait.
+        The new ones are packed before the answer arrives, so that PX4 does not wait.
         """
         now_us, silent = rig.time_us, self._messages.silent_gyros
         self._messages.add(now_us)
@@ -222,7 +224,7 @@ class Px4(ControlSystem):
         frames, asked_us, sent_us = self._packer.seal(), self._asked_us, now_us
         if self._ways is not None:
             frames, sent_us = self._ways.out(frames)
-            if asked_us < 0:  # nothing reached it: it owes nothing
+            if asked_us < 0:  # no packet reached it: no answer is due
                 self._heard_at = self._clock_s(rig)
         if self._run is not None:
             self._exchange_virtual(rig, self._run, frames, silent)
@@ -237,7 +239,7 @@ class Px4(ControlSystem):
             self._battery.poll(rig.time_s)
 
     def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
-        """The answer is there when PX4 has come to a rest, or there is none to this step."""
+        """One step in virtual time: PX4 runs until all its threads block; an answer missing then is missing."""
         assert self.process is not None
         if not run.at_simulator:
             self.process.settle(lambda: self.where(rig))
@@ -247,18 +249,19 @@ class Px4(ControlSystem):
             self._look_for_silence(rig, silent)
             self._turn(rig, frames, -1, 0.0)
         if self._battery is not None:
-            self._battery.poll(rig.time_s)  # later PX4 might look for it before or after it has come
+            self._battery.poll(rig.time_s)  # before time advances, so that it always arrives before PX4's next read
         run.allow(rig.time_us)
 
     def _clock_s(self, rig: Rig) -> float:
-        """For patience: the wall's; in virtual time nothing but the simulation's may decide."""
+        """Clock for time limits: the wall clock; in virtual time the simulation's, so that flights repeat."""
         return rig.time_s if self._run is not None else time.perf_counter()
 
     def _collect(self, rig: Rig, frames: tuple[int, int], asked_us: int, silent: int) -> bool:
-        """Wait for the answer, or for the moment of the next step where none is owed; False if nothing was sent.
+        """Wait for the answer, or for the time of the next step if none is due; returns False if nothing was sent.
 
-        With all gyroscopes there, PX4 has what it needs, and time stands for `hold_s`. With one `silent`, it may be
-        waiting for the time after which it takes another.
+        If all gyroscopes gave samples, PX4 has what it needs and the step waits for up to `hold_s`. With one
+        `silent`, PX4 may be
+        waiting for the time after which it switches to another.
         """
         if self._waiting:
             answered = self._turn(rig, frames, asked_us, self.answer_s if silent else self.hold_s)
@@ -280,7 +283,7 @@ class Px4(ControlSystem):
         return answered
 
     def _is_started(self, rig: Rig) -> bool:
-        """Whether PX4's start-up is over, or has had its time; looked at now and then."""
+        """Whether PX4's start-up is over, or has had its time; checked at intervals."""
         now = time.perf_counter()
         if self.process is None or self._started or now < self._look_at:
             return self._started or self.process is None
@@ -306,16 +309,16 @@ class Px4(ControlSystem):
 
     @property
     def _speaks(self) -> bool:
-        """Whether PX4 owes an answer to each step."""
+        """Whether PX4 must answer each step."""
         assert self.airframe is not None
         return self.armed or not self.airframe.mute
 
     def _look_for_silence(self, rig: Rig, silent: int) -> None:
-        """An error if PX4 should have answered and has not for too long."""
+        """Raise an error if PX4 should have answered and has been silent for too long."""
         if self.process is not None:
             self.process.check(self.where(rig))
         now = self._clock_s(rig)
-        if silent == self._messages.gyros:  # PX4 gives no outputs without any
+        if silent == self._messages.gyros:  # PX4 gives no outputs without a gyroscope
             self._heard_at = now
         waited = now - self._heard_at
         patience = self.patience_s if self._answered else self.connect_s
@@ -323,7 +326,7 @@ class Px4(ControlSystem):
             raise self.silent(rig, waited, "HIL_ACTUATOR_CONTROLS")
 
     def _turn(self, rig: Rig, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
-        """Take the answer, if one is asked for, and send; False if it did not come in time and nothing was sent."""
+        """Receive the answer, if one is due, and send; returns False if it did not come in time and none was sent."""
         state, traffic = self._wire.state, self.traffic
         answers, last = state.answers, state.last
         try:
@@ -347,7 +350,7 @@ class Px4(ControlSystem):
         return done
 
     def _show(self, tap: Callable[[str, bool, bytes], None], sent: bytes) -> None:
-        """Notify the observer: PX4's answer came before what was sent now."""
+        """Pass PX4's answer and the bytes sent now to the observer, in this order."""
         came = self._wire.received()
         if came:
             tap(LINK, True, came)
@@ -375,15 +378,15 @@ class Px4(ControlSystem):
             self.note(rig, "armed", "armed" if armed else "disarmed")
 
     def _cut(self, rig: Rig, why: str) -> LinkError:
-        said = ""
+        output = ""
         if self.process is not None:
             deadline = time.perf_counter() + 1.0
             while self.process.running() and time.perf_counter() < deadline:
                 time.sleep(0.02)
             self.process.check(self.where(rig))
-            said = f"; its output: {self.process.said()}"
+            output = f"; its output: {self.process.said()}"
         return LinkError(
             f"the connection to PX4 broke at {rig.time_s:.3f} s of simulation time ({why}); received "
             f"{self.traffic.received} messages, last {self.traffic.last_received or 'nothing'}, and "
-            f"{self.traffic.bad} bytes that could not be read{said}"
+            f"{self.traffic.bad} bytes that could not be read{output}"
         )

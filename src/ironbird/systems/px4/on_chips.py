@@ -1,7 +1,8 @@
 """PX4's build for a Linux board on Ironbird's chips (`ironbird.boards.on_chips`).
 
-PX4's own start-up for the board is copied here with what calibration and a ground station would have set; its network
-links go to loopback. Left out of it: `-s` of `gps start`, which its driver refuses.
+PX4's own start-up file for the board is copied, with the values that calibration and a ground station would have
+set; its
+network links go to loopback. Left out: `-s` of `gps start`, which its driver refuses.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ironbird.faults.spec import Injection
 from ironbird.host.process import is_program, places
 from ironbird.rig.rig import Rig
 
-BOARDS = {  # what each needs beside the airframe: parameters that calibration and a ground station would have set
+BOARDS = {  # parameters in addition to the airframe, as calibration and a ground station would have set them
     "pilotpi": {
         "CAL_ACC0_ID": 2490370, "CAL_ACC0_PRIO": 75, "CAL_GYRO0_ID": 2490370, "CAL_GYRO0_PRIO": 75,
         "CAL_MAG0_ID": 397065, "CAL_MAG0_PRIO": 75, "BAT1_V_DIV": 5.7, "BAT1_N_CELLS": 3, "BAT1_CAPACITY": 4000.0,
@@ -56,17 +57,17 @@ mc_rate_control start
 
 
 def variable_of(board: str) -> str:
-    """The variable that names PX4's build for a board."""
+    """Name of the environment variable that gives the path of PX4's build for a board."""
     return f"IRONBIRD_PX4_{Path(board).stem.upper()}"
 
 
 def find_board_px4(board: str, where: str | Path | None = None) -> Path:
-    """PX4's program for a board."""
+    """Path of PX4's program for a board: `where`, or the environment variable; LinkError if there is none."""
     tried = []
     for source, place in places(where, variable_of(board), f"px4-{Path(board).stem}"):
-        found = place if is_program(place) else place / "bin" / "px4"
-        if is_program(found):
-            return found.resolve()
+        path = place if is_program(place) else place / "bin" / "px4"
+        if is_program(path):
+            return path.resolve()
         tried.append(f"{source}: {place}")
     raise LinkError(
         f"PX4 for board {board} was not found ({'; '.join(tried) or 'nothing names it'}): build PX4's target for it "
@@ -75,7 +76,7 @@ def find_board_px4(board: str, where: str | Path | None = None) -> Path:
 
 
 class Px4OnChipsProcess(OnBoard, Px4Process):
-    """One PX4 of a board, with the board behind its device files."""
+    """The process of a PX4 built for a board, with simulated chips behind its device files."""
 
     prefix = "ironbird-px4c-"
 
@@ -87,7 +88,7 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
         self.params: Mapping[str, float] = {}  # the user's own, after all others
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
-        """Start it with the board's start-up file."""
+        """Start PX4 with the board's start-up file."""
         binary = find_board_px4(self.board.id, self.where)
         self._instance = instance
         folder = self._make_folder()
@@ -119,12 +120,12 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
 
     def _to_keep(self, folder: Path) -> Sequence[Path]:
         logs = sorted({*folder.glob("chips/fs/**/*.ulg"), *folder.glob("work/**/*.ulg")})
-        kept = dict.fromkeys((*logs, *super()._to_keep(folder), folder / "work" / "start.config"))
-        return tuple(kept)
+        files = dict.fromkeys((*logs, *super()._to_keep(folder), folder / "work" / "start.config"))
+        return tuple(files)
 
 
 class Px4OnChips(OnChips):
-    """PX4 whose sensors and outputs are chips."""
+    """Control system: PX4 whose sensors and outputs are simulated chips."""
 
     name = "PX4"
     process: Px4OnChipsProcess
@@ -142,9 +143,9 @@ class Px4OnChips(OnChips):
         self.instance = instance
 
     def wire(self, rig: Rig) -> Sequence[Pulse]:
-        """Motors in the order of the airframe."""
+        """PWM outputs of the motors, in the order of the airframe."""
         return [Pulse(place, output) for output, place in enumerate(airframe_of(rig.vehicle).channels)]
 
     def launch(self, rig: Rig) -> None:
-        """With the airframe of the vehicle."""
+        """Start PX4 with the airframe of the vehicle."""
         self.process.start(airframe_of(rig.vehicle), rig.vehicle.spec.title, self.instance)

@@ -1,8 +1,8 @@
-"""A vehicle under water by sticks: PX4's submarines have no missions.
+"""An underwater vehicle flown with sticks: PX4's submarines have no missions.
 
-In v1.17 PX4's position control of submarines takes its place to be at from the sticks (mode POSCTL), or from a topic
+In v1.17 PX4's position control of submarines takes its target position from the sticks (mode POSCTL), or from a topic
 that only ROS 2 publishes (`trajectory_setpoint6dof`); neither its navigator nor MAVLink reach it [PX4] uuv_pos_control.
-So this pilot holds the sticks: they move that place along north, east and down, and about yaw, towards one waypoint
+So this pilot holds the sticks: they move that target along north, east and down, and about yaw, towards one waypoint
 after the other.
 """
 
@@ -32,8 +32,8 @@ LEG_S = 60.0  # for a leg, beyond four times what it takes at the stick's full s
 class StickPilot(Pilot):
     """Goes through the waypoints of a plan with MANUAL_CONTROL messages, and disarms at the last.
 
-    It turns to the heading of a waypoint that has one. Home is at the surface. A stick at its end stands for the
-    vehicle's cruise speed and its rate of yaw: UUV_PGM_VEL and UUV_SGM_YAW.
+    It turns to the heading of a waypoint that has one. Home is at the surface. Full deflection of a stick commands the
+    vehicle's cruise speed or its yaw rate: UUV_PGM_VEL and UUV_SGM_YAW.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class StickPilot(Pilot):
         self.station.listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
-        """As any pilot, and keep the sticks alive."""
+        """Poll as any pilot does, and send the sticks periodically."""
         station = self.station
         super().poll(rig)
         if station.system and not self.finished and station.now_s - self._sticks_s >= STICKS_S:
@@ -90,7 +90,7 @@ class StickPilot(Pilot):
         station.note("finished", "disarmed")
 
     def _go(self, number: int, item: PlanItem) -> Script:
-        """To a waypoint, and stay there."""
+        """Go to a waypoint, and stay there."""
         station = self.station
         assert self.place is not None
         height = item.altitude_m + (0.0 if item.frame == FRAME_GLOBAL else self._home.height_m)
@@ -116,14 +116,14 @@ class StickPilot(Pilot):
         station.note("item", f"item {number} reached")
 
     def _towards(self, off: Sequence[float], turn: float) -> tuple[float, float, float, float]:
-        """Sticks in proportion to what is left, at most at their ends and in its direction."""
+        """Sticks in proportion to the remaining distance and in its direction, limited to full deflection."""
         speed = [GAIN_1PS * value / self.full_mps for value in off]
         size = max(math.hypot(*speed), 1.0)
         north, east, down = (value / size for value in speed)
         return north, east, down, max(-1.0, min(1.0, YAW_GAIN_1PS * turn / self.full_radps))
 
-    def _take_place(self, said: Any) -> None:
-        self.place = (said.x, said.y, said.z)
+    def _take_place(self, message: Any) -> None:
+        self.place = (message.x, message.y, message.z)
 
-    def _take_heading(self, said: Any) -> None:
-        self.heading = said.yaw
+    def _take_heading(self, message: Any) -> None:
+        self.heading = message.yaw

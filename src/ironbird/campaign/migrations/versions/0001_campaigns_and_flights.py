@@ -1,4 +1,4 @@
-"""Campaigns and their flights."""
+"""Migration: tables of campaigns and their flights."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the two tables."""
+    """Create the tables of campaigns and flights."""
     op.create_table(
         "campaign",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -40,6 +40,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove them."""
+    """Remove the tables of campaigns and flights."""
     op.drop_table("flight")
     op.drop_table("campaign")

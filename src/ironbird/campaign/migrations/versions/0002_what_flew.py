@@ -1,4 +1,4 @@
-"""What flew: version and code of Ironbird for each campaign and flight, files of the vehicles."""
+"""Migration: version and code of Ironbird for each campaign and flight, files of the vehicles."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns; of what was stored before, nothing is known but the campaign's version."""
+    """Add the columns; for earlier rows only the campaign's version is known."""
     op.add_column("campaign", sa.Column("software", sa.String(64)))
     op.add_column("campaign", sa.Column("files", sa.Text))
     op.add_column("flight", sa.Column("ironbird", sa.String(40)))
@@ -18,7 +18,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove them."""
+    """Remove the added columns."""
     for table, column in (
         ("flight", "software"),
         ("flight", "ironbird"),

@@ -1,1 +1,1 @@
-"""The reference autopilot speaks MAVLink as PX4 does: ground stations and their libraries work with it unchanged."""
+"""MAVLink front end of the reference autopilot, compatible with PX4: ground stations and libraries work unchanged."""

@@ -1,4 +1,4 @@
-"""What is asked of every autopilot besides flying: clocks, pings, log lists, files. Answered, if only with "none".
+"""Answers to requests that do not concern flying: clocks, pings, log lists, files; if only with "none".
 
 Not done: logs and files over MAVLink; a flight's log is in its folder, and PX4's form of it can be written there.
 """
@@ -22,38 +22,38 @@ NS_PER_US = 1000
 
 
 class Answers:
-    """Questions that change nothing."""
+    """Answers requests that change nothing in the vehicle."""
 
     def __init__(self, commander: Commander) -> None:
         self.commander = commander
 
-    def take_ping(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """PING: a question to everybody is answered to who asked."""
-        if said.target_system == 0 and said.target_component == 0:
-            channel.say(dialect.PING, said.time_usec, said.seq, *sender)
+    def take_ping(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """PING: a broadcast request is answered to its sender."""
+        if message.target_system == 0 and message.target_component == 0:
+            channel.say(dialect.PING, message.time_usec, message.seq, *sender)
 
-    def take_timesync(self, channel: Channel, said: Any, _sender: Sender) -> None:
+    def take_timesync(self, channel: Channel, message: Any, _sender: Sender) -> None:
         """TIMESYNC: simulation time in answer to the sender's, in nanoseconds."""
-        if said.tc1 == 0:
-            channel.say(dialect.TIMESYNC, self.commander.time_us * NS_PER_US, said.ts1)
+        if message.tc1 == 0:
+            channel.say(dialect.TIMESYNC, self.commander.time_us * NS_PER_US, message.ts1)
 
-    def take_log_list(self, channel: Channel, _said: Any, _sender: Sender) -> None:
-        """LOG_REQUEST_LIST: there are none here."""
+    def take_log_list(self, channel: Channel, _message: Any, _sender: Sender) -> None:
+        """LOG_REQUEST_LIST: answered with an empty list."""
         channel.say(dialect.LOG_ENTRY, 0, 0, 0, 0, 0)
 
-    def take_log_data(self, channel: Channel, said: Any, _sender: Sender) -> None:
-        """LOG_REQUEST_DATA: of length zero, which ends a download."""
-        channel.say(dialect.LOG_DATA, said.ofs, said.id, 0, *bytes(90))
+    def take_log_data(self, channel: Channel, message: Any, _sender: Sender) -> None:
+        """LOG_REQUEST_DATA: answered with length zero, which ends a download."""
+        channel.say(dialect.LOG_DATA, message.ofs, message.id, 0, *bytes(90))
 
-    def take_ftp(self, channel: Channel, said: tuple[int, ...], sender: Sender) -> None:
-        """FILE_TRANSFER_PROTOCOL: sessions end, and there are no files."""
-        payload = said[3:]
+    def take_ftp(self, channel: Channel, message: tuple[int, ...], sender: Sender) -> None:
+        """FILE_TRANSFER_PROTOCOL: sessions can be ended; every file or folder is reported as missing."""
+        payload = message[3:]
         number = (payload[SEQUENCE] | payload[SEQUENCE + 1] << 8) + 1 & 0xFFFF
-        asked = payload[OPCODE]
-        good = asked in (NONE, TERMINATE, RESET)
+        opcode = payload[OPCODE]
+        good = opcode in (NONE, TERMINATE, RESET)
         answer = bytearray(FTP_BYTES)
         answer[0:2] = number.to_bytes(2, "little")
-        answer[SESSION], answer[OPCODE], answer[ASKED] = payload[SESSION], ACK if good else NAK, asked
+        answer[SESSION], answer[OPCODE], answer[ASKED] = payload[SESSION], ACK if good else NAK, opcode
         if not good:
-            answer[SIZE], answer[HEADER] = 1, NOT_FOUND if asked in OPENS else UNKNOWN_COMMAND
+            answer[SIZE], answer[HEADER] = 1, NOT_FOUND if opcode in OPENS else UNKNOWN_COMMAND
         channel.say(dialect.FILE_TRANSFER_PROTOCOL, 0, *sender, *answer)

@@ -1,7 +1,7 @@
-"""Commands of COMMAND_LONG and COMMAND_INT: each is answered with COMMAND_ACK, and a refusal with its reason in words.
+"""Commands of COMMAND_LONG and COMMAND_INT: each is answered with COMMAND_ACK, a refusal also with its reason as text.
 
-Take-off, and modes that fly, may be asked for before arming, as with PX4: they begin when the vehicle is armed.
-Numbers and units of the parameters: [MAVLink2]; heights of COMMAND_LONG are above the sea as PX4 has them [PX4].
+Take-off and flying modes may be commanded before arming, as with PX4: they begin when the vehicle is armed. Numbers and
+units of the parameters: [MAVLink2]; heights of COMMAND_LONG are above the sea as in PX4 [PX4].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ironbird.systems.commanded.mavlink.setpoints import ABOVE_HOME
 from ironbird.systems.commanded.mavlink.telemetry import Telemetry
 from ironbird.systems.commanded.mavlink.texts import Texts
 
-FORCE = 21196.0  # of arming: whatever the checks say [MAVLink2]
+FORCE = 21196.0  # parameter that forces arming against the checks [MAVLink2]
 DEGREE = 1e7
 SPEEDS = (numbers.SPEED_TYPE_AIRSPEED, numbers.SPEED_TYPE_GROUNDSPEED)
 TO_HOVER, TO_CRUISE = numbers.MAV_VTOL_STATE_MC, numbers.MAV_VTOL_STATE_FW
@@ -36,7 +36,7 @@ NAMES |= {numbers.COMPONENT_ARM_DISARM: "arming", numbers.MISSION_START: "start 
 
 
 class Command(NamedTuple):
-    """A command of either message, with its place in degrees."""
+    """Content of COMMAND_LONG or COMMAND_INT, with latitude and longitude in degrees."""
 
     number: int
     p1: float
@@ -50,12 +50,12 @@ class Command(NamedTuple):
 
     @property
     def params(self) -> tuple[float, ...]:
-        """In order."""
+        """The seven parameters of the command in their order."""
         return (self.p1, self.p2, self.p3, self.p4, self.x, self.y, self.z)
 
 
 class Answer(NamedTuple):
-    """A MAV_RESULT and why; what is accepted needs no reason."""
+    """A MAV_RESULT and the reason of a refusal (empty if accepted)."""
 
     result: int
     why: str = ""
@@ -65,7 +65,7 @@ DONE = Answer(ACCEPTED)
 
 
 class Commands:
-    """Takes commands to the commander of the vehicle."""
+    """Passes commands of ground stations to the commander of the vehicle."""
 
     def __init__(
         self, commander: Commander, texts: Texts, home: Home, missions: Missions, telemetry: Telemetry
@@ -73,8 +73,8 @@ class Commands:
         self.commander, self.texts, self.home = commander, texts, home
         self.missions, self.telemetry = missions, telemetry
         self.failures = Failures(commander)
-        self.waiting = ""  # mode that begins with arming
-        self.steered = ""  # mode by sticks that was asked for last
+        self.waiting = ""  # mode that begins when the vehicle is armed
+        self.steered = ""  # manual mode that was commanded last
         self._waiting_height_m: float | None = None
         self._known: dict[int, Callable[[Command, Channel], Answer]] = {
             numbers.NAV_TAKEOFF: self._take_off,
@@ -111,26 +111,27 @@ class Commands:
 
     # ------------------------------------------------------------------------------------------ messages
 
-    def take_long(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """COMMAND_LONG."""
-        values = (said.param1, said.param2, said.param3, said.param4, said.param5, said.param6, said.param7)
-        self._answer(Command(said.command, *values, numbers.FRAME_GLOBAL), channel, sender)
+    def take_long(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """COMMAND_LONG: carry out the command and acknowledge it."""
+        first = (message.param1, message.param2, message.param3, message.param4)
+        place = (message.param5, message.param6, message.param7)
+        self._answer(Command(message.command, *first, *place, numbers.FRAME_GLOBAL), channel, sender)
 
-    def take_int(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """COMMAND_INT; a latitude and longitude of INT32_MAX are not given."""
-        x, y = (math.nan if value == 2**31 - 1 else value / DEGREE for value in (said.x, said.y))
-        values = (said.param1, said.param2, said.param3, said.param4, x, y, said.z)
-        self._answer(Command(said.command, *values, said.frame), channel, sender)
+    def take_int(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """COMMAND_INT: carry out the command and acknowledge it; INT32_MAX as latitude or longitude means not given."""
+        x, y = (math.nan if value == 2**31 - 1 else value / DEGREE for value in (message.x, message.y))
+        values = (message.param1, message.param2, message.param3, message.param4, x, y, message.z)
+        self._answer(Command(message.command, *values, message.frame), channel, sender)
 
-    def take_set_mode(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_MODE, which has no acknowledgement."""
-        answer = self._mode_by_number(said.custom_mode)
+    def take_set_mode(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_MODE: change the mode; the message has no acknowledgement."""
+        answer = self._mode_by_number(message.custom_mode)
         if answer.why:
             self.texts.refuse(f"mode: {answer.why}")
 
-    def take_home(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_HOME_POSITION, which has no acknowledgement either."""
-        answer = self._move_home(said.latitude / DEGREE, said.longitude / DEGREE, said.altitude * 1e-3)
+    def take_home(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_HOME_POSITION: move home; the message has no acknowledgement."""
+        answer = self._move_home(message.latitude / DEGREE, message.longitude / DEGREE, message.altitude * 1e-3)
         if answer.why:
             self.texts.refuse(f"home: {answer.why}")
 
@@ -147,30 +148,30 @@ class Commands:
         if command.p1 not in (0.0, 1.0):
             return Answer(DENIED, f"{command.p1:g} is neither 0 nor 1")
         if command.p1 == 0.0:
-            answer = self._said(self.commander.disarm(force=command.p2 == FORCE))
+            answer = self._result(self.commander.disarm(force=command.p2 == FORCE))
             if answer.result == ACCEPTED:
                 self.waiting = ""
             return answer
         if self.commander.armed:
             return DONE
-        answer = self._said(self.commander.arm())
+        answer = self._result(self.commander.arm())
         if answer.result == ACCEPTED and self.waiting:
-            wanted, self.waiting = self.waiting, ""
-            begun = self._begin(wanted) if wanted in ("take-off", "mission") else DONE
+            waiting, self.waiting = self.waiting, ""
+            begun = self._begin(waiting) if waiting in ("take-off", "mission") else DONE
             if begun.why:
-                self.texts.refuse(f"{wanted}: {begun.why}")
+                self.texts.refuse(f"{waiting}: {begun.why}")
         return answer
 
     def _begin(self, word: str) -> Answer:
         if word == "take-off":
-            return self._said(self.commander.take_off(self._waiting_height_m))
-        answer = self._said(self.missions.begin() if word == "mission" else self.commander.set_mode(word))
+            return self._result(self.commander.take_off(self._waiting_height_m))
+        answer = self._result(self.missions.begin() if word == "mission" else self.commander.set_mode(word))
         if answer.result == ACCEPTED:
             self.steered = word if word in STICKS else ""
         return answer
 
     def _mode(self, word: str) -> Answer:
-        """Go into a mode; a take-off and a mission wait until the vehicle is armed."""
+        """Change to a mode; a take-off and a mission wait until the vehicle is armed."""
         if word not in self.offered:
             return Answer(DENIED, f"a {self._kind} has no mode '{word}'")
         if self.commander.armed:
@@ -187,7 +188,7 @@ class Commands:
 
     @property
     def offered(self) -> frozenset[str]:
-        """Modes that this vehicle can be asked for."""
+        """Modes that this vehicle accepts."""
         accepts = self.commander.accepts
         return accepts | {"take-off"} if self.commander.kind.flies else accepts
 
@@ -197,7 +198,7 @@ class Commands:
 
     @property
     def reported_mode(self) -> str:
-        """The mode as it is reported to ground stations: one that waits for arming, or the sticks' own."""
+        """The mode reported to ground stations: one that waits for arming, or the manual mode chosen last."""
         mode = self.commander.mode
         if not self.commander.armed and mode != "terminated":
             return self.waiting or "hold"
@@ -218,7 +219,7 @@ class Commands:
         return self._mode_by_number(int(command.p2) << 16 | int(command.p3) << 24)
 
     def _terminate(self, command: Command, _channel: Channel) -> Answer:
-        return self._said(self.commander.disarm(force=True)) if command.p1 >= 0.5 else DONE
+        return self._result(self.commander.disarm(force=True)) if command.p1 >= 0.5 else DONE
 
     def _check(self, _command: Command, _channel: Channel) -> Answer:
         status = self.commander.status()
@@ -243,24 +244,24 @@ class Commands:
         if not self.commander.armed:
             self.waiting, self._waiting_height_m = "take-off", height
             return DONE
-        return self._said(self.commander.take_off(height))
+        return self._result(self.commander.take_off(height))
 
     def _start_mission(self, command: Command, _channel: Channel) -> Answer:
         first = int(command.p1) if math.isfinite(command.p1) and command.p1 > 0 else 0
         if not self.commander.armed:
             return self._mode("mission")
-        return self._said(self.missions.go_to(first) if first else self.missions.begin())
+        return self._result(self.missions.go_to(first) if first else self.missions.begin())
 
     def _set_current(self, command: Command, _channel: Channel) -> Answer:
         if not math.isfinite(command.p1) or command.p1 < 0:
             return Answer(DENIED, "there is no such item")
-        return self._said(self.missions.go_to(int(command.p1)))
+        return self._result(self.missions.go_to(int(command.p1)))
 
     def _pause(self, command: Command, _channel: Channel) -> Answer:
         return self._mode("mission" if command.p1 >= 0.5 else "hold")
 
     def _place(self, command: Command) -> tuple[float, float, float] | str:
-        """Where a command wants the vehicle to be, in metres from the origin; what is not given stays as it is."""
+        """Position that a command names, in metres from the origin; coordinates that are not given stay as they are."""
         here = self.commander.estimate().p_N
         north, east, down = (float(value) for value in here)
         if math.isfinite(command.x) and math.isfinite(command.y) and (command.x or command.y):
@@ -284,7 +285,7 @@ class Commands:
         if math.isfinite(radius) and radius and "hold" in self.commander.accepts:
             self.commander.set_loiter_radius(radius)
         yaw = command.p4 if math.isfinite(command.p4) else None
-        return self._said(self.commander.reposition(place, yaw))
+        return self._result(self.commander.reposition(place, yaw))
 
     def _orbit(self, command: Command, _channel: Channel) -> Answer:
         place = self._place(command)
@@ -293,20 +294,20 @@ class Commands:
         why = self.commander.set_loiter_radius(command.p1) if math.isfinite(command.p1) else None
         if why:
             return Answer(DENIED, why)
-        return self._said(self.commander.reposition(place, None))
+        return self._result(self.commander.reposition(place, None))
 
     def _change_altitude(self, command: Command, _channel: Channel) -> Answer:
         frame = int(command.p2) if math.isfinite(command.p2) and 0 <= command.p2 <= 255 else numbers.FRAME_GLOBAL
         moved = command._replace(x=math.nan, y=math.nan, z=command.p1, frame=frame)
         place = self._place(moved)
-        return Answer(DENIED, place) if isinstance(place, str) else self._said(self.commander.reposition(place, None))
+        return Answer(DENIED, place) if isinstance(place, str) else self._result(self.commander.reposition(place, None))
 
     def _change_speed(self, command: Command, _channel: Channel) -> Answer:
         if command.p1 not in SPEEDS:
             return Answer(DENIED, f"speed of kind {command.p1:g}: give 0, through the air, or 1, over ground")
         if not 0 < command.p2 < FASTEST_MPS:
             return DONE if command.p2 in (-1.0, -2.0) else Answer(DENIED, f"{command.p2:g} m/s is no speed")
-        return self._said(self.commander.set_speed(command.p2))
+        return self._result(self.commander.set_speed(command.p2))
 
     def _set_home(self, command: Command, _channel: Channel) -> Answer:
         if command.p1 == 1.0:  # here
@@ -323,7 +324,7 @@ class Commands:
         return self._home_at(p_N)
 
     def _home_at(self, p_N: tuple[float, float, float]) -> Answer:
-        answer = self._said(self.commander.set_home(p_N))
+        answer = self._result(self.commander.set_home(p_N))
         if answer.result == ACCEPTED:
             self.home.move(p_N)
             self.telemetry.news(dialect.HOME_POSITION.id)
@@ -334,10 +335,10 @@ class Commands:
             return Answer(DENIED, f"a {self._kind} has no transition")
         if command.p1 not in (TO_HOVER, TO_CRUISE):
             return Answer(DENIED, "give 3, to rotors, or 4, to wings")
-        return self._said(self.commander.transition(command.p1 == TO_CRUISE))
+        return self._result(self.commander.transition(command.p1 == TO_CRUISE))
 
     def _fail(self, command: Command, _channel: Channel) -> Answer:
-        return self._said(self.failures.take(command.p1, command.p2, command.p3))
+        return self._result(self.failures.take(command.p1, command.p2, command.p3))
 
     # ------------------------------------------------------------------------------------------ telemetry, set-up
 
@@ -385,7 +386,7 @@ class Commands:
         return Answer(DENIED, "start the flight again instead")
 
     @staticmethod
-    def _said(why: str | None) -> Answer:
+    def _result(why: str | None) -> Answer:
         return DONE if why is None else Answer(REJECTED, why)
 
 

@@ -1,9 +1,10 @@
-"""Where ground stations and programs reach the vehicle: UDP, TCP and serial lines, several at once, never blocking.
+"""Links between ground stations or programs and the vehicle: UDP, TCP and serial lines, several at once, non-blocking.
 
-An endpoint is what is opened; a `Channel` is one partner behind it, with a parser, a packer and telemetry rates of its
-own. On UDP the vehicle speaks first to the port of a ground station, as PX4 does, and to whoever speaks to it; on TCP
-it waits for clients. On loopback only programs of the same user are accepted (`Doorkeeper`).
-Not done: messages from one partner are not passed on to the others; signatures are not checked.
+An `Endpoint` is a port or line that is opened; a `Channel` is one partner behind it, with its own parser, packer and
+telemetry rates. On UDP the vehicle sends first to the port of a ground station, as PX4 does, and answers every
+sender; on
+TCP it waits for clients. On loopback only programs of the same user are accepted (`Doorkeeper`).
+Not done: messages from one partner are not forwarded to the others; signatures are not checked.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from ironbird.transport.cable import BITS_PER_BYTE, FRAMING, SerialCable
 from ironbird.transport.peers import Doorkeeper, own_address
 
 LOOPBACK = "127.0.0.1"
-MOST_PACKETS = 200  # of one look at a port: a sender faster than the reader must not delay the flight
+MOST_PACKETS = 200  # read in one poll of a port: a fast sender must not delay the flight
 MOST_BYTES = 1 << 16
 MOST_PARTNERS = 16  # of one endpoint
-FORGOTTEN_S = 30.0  # wall time after which a silent partner on UDP is no longer spoken to
+FORGOTTEN_S = 30.0  # wall time after which nothing more is sent to a silent partner on UDP
 PACKET_BYTES = 1300  # of one datagram: fits an Ethernet frame
-WAITING_BYTES = 1 << 20  # that a client on TCP may leave unread before it is hung up on
+WAITING_BYTES = 1 << 20  # that a client on TCP may leave unread before it is disconnected
 USUAL_BAUD = 57_600
 OWN_PORTS = {14550: 18570, 14540: 14580}  # ground station's port -> Ironbird's, as PX4's simulation has them [PX4]
 PORTS = range(1, 65536)
 
 
 class Sender(NamedTuple):
-    """A sender: system and component."""
+    """System id and component id of the sender of a message."""
 
     system: int
     component: int
@@ -46,7 +47,7 @@ Watch = Callable[[str, bool, bytes], None]
 
 
 class Channel:
-    """One partner: messages to it are collected and leave with `flush`; what it says comes out of `read`."""
+    """One partner: messages to it are collected and sent by `flush`; `read` decodes its bytes."""
 
     def __init__(
         self,
@@ -59,10 +60,10 @@ class Channel:
     ) -> None:
         self.name = name
         self.room_per_s = room_per_s  # bytes per second that it carries; None is a network
-        self.lasting = lasting  # spoken to even if it never answers
+        self.lasting = lasting  # sends to it even if it never answers
         self.heard_at = time.monotonic()
         self.next_s: dict[int, float] = {}  # simulation time of the next message of each stream
-        self.interval_s: dict[int, float] = {}  # asked for by this partner
+        self.interval_s: dict[int, float] = {}  # requested by this partner
         self._parser = Parser()
         self.watch: Watch | None = None  # gets every packet and its direction
         self._packer = Packer(sysid)
@@ -73,7 +74,7 @@ class Channel:
         self._links: FlownLinks | None = None
 
     def read(self, data: bytes) -> list[tuple[int, bytes, Sender]]:
-        """Messages that are complete now: number, payload and sender."""
+        """Decode bytes; returns the messages that are complete now: number, payload and sender."""
         self.heard_at = time.monotonic()
         if self.watch is not None:
             self.watch(self.name, True, data)
@@ -82,12 +83,12 @@ class Channel:
         return [(number, payload, Sender(*sender)) for number, payload, *sender in self._parser.feed(data)]
 
     def disturb(self, links: FlownLinks) -> None:
-        """From now on link faults act on what is sent and received here; may be called again."""
+        """Let link faults act on this channel from now on, in both directions; may be called again."""
         if self._links is not links:
             self._links, self._ground, self._vehicle = links, links.way("ground"), links.way("vehicle")
 
     def late(self) -> list[tuple[int, bytes, Sender]]:
-        """Messages that a fault has held up until now; delayed messages to the partner leave."""
+        """Messages that a fault delayed until now; delayed messages to the partner are sent."""
         if self._ground is not None:
             self._send(self._ground.due())
         data = b"".join(self._vehicle.due()) if self._vehicle is not None else b""
@@ -98,7 +99,7 @@ class Channel:
             self._write(memoryview(packet))
 
     def say(self, message: Message, *fields: float | bytes) -> None:
-        """One more message of the next packet."""
+        """Add a message to the next packet."""
         size = message.payload.size + FRAMING
         if self._staged + size > PACKET_BYTES:
             self.flush()
@@ -106,7 +107,7 @@ class Channel:
         self._staged += size
 
     def pass_on(self, data: bytes) -> None:
-        """Forward a message as it is."""
+        """Send the bytes of a message unchanged, after the queued messages."""
         self.flush()
         self._out(memoryview(data))
 
@@ -117,7 +118,7 @@ class Channel:
             self._send(self._ground.through(frames))
 
     def flush(self) -> None:
-        """Send queued messages."""
+        """Send all queued messages as one packet."""
         if self._staged:
             self._staged = 0
             packet = self._packer.take()
@@ -127,7 +128,7 @@ class Channel:
 
 
 class Endpoint(ABC):
-    """A port or line that is open to partners."""
+    """A port or line on which partners reach the vehicle."""
 
     name: str
 
@@ -137,27 +138,27 @@ class Endpoint(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Take hold of it; `LinkError` with the cure if that fails."""
+        """Open the port or line; raises `LinkError` with the cure if that fails."""
 
     @abstractmethod
     def receive(self) -> Iterator[tuple[Channel, bytes]]:
-        """What has come from whom; never waits."""
+        """Yield received bytes with their channel; never waits."""
 
     @abstractmethod
     def announce(self) -> str:
-        """A line for people: how to reach the vehicle here."""
+        """A line for the user: how to reach the vehicle here."""
 
     @abstractmethod
     def handles(self) -> Sequence[int]:
-        """File numbers that can be read when something came."""
+        """File descriptors that become readable when bytes arrive."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it. May be called twice."""
+        """Close the port or line; further calls do nothing."""
 
 
 class UdpEndpoint(Endpoint):
-    """Speaks to `target`, if there is one, and to whoever speaks to `port`."""
+    """UDP endpoint: sends to `target`, if there is one, and to every sender of packets to `port`."""
 
     def __init__(self, sysid: int, host: str, port: int, target: tuple[str, int] | None) -> None:
         super().__init__(sysid)
@@ -174,18 +175,18 @@ class UdpEndpoint(Endpoint):
             self._partner(self.target, lasting=True)
 
     def _partner(self, address: tuple[str, int], *, lasting: bool = False) -> Channel | None:
-        found = self._partners.get(address)
-        if found is None and len(self._partners) < MOST_PARTNERS:
+        channel = self._partners.get(address)
+        if channel is None and len(self._partners) < MOST_PARTNERS:
 
             def write(data: memoryview) -> None:
                 assert self._socket is not None
                 with contextlib.suppress(OSError):  # no receiver, or no room: telemetry comes again
                     self._socket.sendto(data, address)
 
-            found = Channel(f"udp {address[0]}:{address[1]}", write, sysid=self.sysid, lasting=lasting)
-            self._partners[address] = found
-            self.channels.append(found)
-        return found
+            channel = Channel(f"udp {address[0]}:{address[1]}", write, sysid=self.sysid, lasting=lasting)
+            self._partners[address] = channel
+            self.channels.append(channel)
+        return channel
 
     def _forget(self) -> None:
         now = time.monotonic()
@@ -202,7 +203,7 @@ class UdpEndpoint(Endpoint):
                 data, source = self._socket.recvfrom(MOST_BYTES)
             except BlockingIOError:
                 return
-            except OSError:  # what was sent before had no receiver
+            except OSError:  # an earlier packet had no receiver
                 continue
             if self._door.lets_in(source):
                 partner = self._partner(source)
@@ -228,7 +229,7 @@ class UdpEndpoint(Endpoint):
 
 
 class _Client:
-    """A client on TCP: what it has not taken yet waits."""
+    """A client on TCP, with the bytes that it has not read yet."""
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
@@ -236,7 +237,7 @@ class _Client:
         self._waiting = bytearray()
 
     def write(self, data: memoryview | bytes = b"") -> None:
-        """Send what there is room for."""
+        """Send as many of the waiting bytes as the socket accepts."""
         self._waiting += data
         try:
             while self._waiting:
@@ -248,7 +249,7 @@ class _Client:
 
 
 class TcpEndpoint(Endpoint):
-    """A server for several clients."""
+    """A TCP server for several clients."""
 
     def __init__(self, sysid: int, host: str, port: int) -> None:
         super().__init__(sysid)
@@ -313,7 +314,7 @@ class TcpEndpoint(Endpoint):
 
 
 class SerialEndpoint(Endpoint):
-    """A serial port or pseudo-terminal; telemetry is slowed down to what its baud rate carries."""
+    """A serial port or pseudo-terminal; telemetry is limited to what its baud rate carries."""
 
     def __init__(self, sysid: int, device: str, baud: int) -> None:
         super().__init__(sysid)
@@ -366,7 +367,7 @@ def _bound(kind: socket.SocketKind, host: str, port: int, what: str) -> socket.s
 
 
 def usual_links(instance: int = 0) -> tuple[str, ...]:
-    """Where PX4's simulation of this number can be reached, and a TCP server where ArduPilot's has its own."""
+    """Default links of an instance: the ports of PX4's simulation, and a TCP server on ArduPilot's port."""
     return (
         f"udp:{LOOPBACK}:14550:{OWN_PORTS[14550] + instance}",
         f"udp:{LOOPBACK}:{14540 + instance}:{OWN_PORTS[14540] + instance}",
@@ -377,7 +378,7 @@ def usual_links(instance: int = 0) -> tuple[str, ...]:
 def parse_link(text: str, sysid: int) -> Endpoint:
     """An endpoint from its text.
 
-    `udp:HOST:PORT[:OWN]` speaks to a ground station's port from OWN, `udpin:HOST:PORT` waits on UDP, `tcp:HOST:PORT` is
+    `udp:HOST:PORT[:OWN]` sends to a ground station's port from OWN, `udpin:HOST:PORT` waits on UDP, `tcp:HOST:PORT` is
     a server, `serial:DEVICE[:BAUD]` a serial line. The vehicle listens at HOST: an address other than 127.0.0.1 opens
     it to the network.
     """

@@ -1,6 +1,6 @@
-"""MAV_CMD_INJECT_FAILURE for a served vehicle: failures of MAVLink as faults of the catalogue [MAVLink2].
+"""MAV_CMD_INJECT_FAILURE: failures of MAVLink as faults of the catalogue [MAVLink2].
 
-Instance 0 means all units. Failures that have no counterpart here are refused with the ones that have.
+Instance 0 means all units. Failures without a counterpart are refused with a list of those that have one.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _TYPE_OF = {number: word for word, number in TYPES.items()}
 
 
 class Failures:
-    """Failures that ground stations have asked for and not ended."""
+    """Failures that ground stations have injected and not ended."""
 
     def __init__(self, commander: Commander) -> None:
         self._commander = commander
         self._active: dict[tuple[str, int], list[Injection]] = {}
 
     def take(self, unit: float, how: float, instance: float) -> str | None:
-        """Begin or, with the type OK, end a failure; a reason if it cannot be."""
+        """Begin or, with the type OK, end a failure; returns the reason of a refusal, or None."""
         if not all(math.isfinite(value) and value == round(value) for value in (unit, how, instance)):
             return "unit, type and instance are whole numbers"
         part, kind, number = _UNIT_OF.get(int(unit)), _TYPE_OF.get(int(how)), int(instance)
@@ -60,7 +60,7 @@ class Failures:
         return self._begin(part, name, number)
 
     def _begin(self, part: str, name: str, number: int) -> str | None:
-        given: list[Injection] = []
+        injections: list[Injection] = []
         reason: str | None = None
         for place in itertools.count(1) if number == 0 else (number,):
             try:
@@ -70,10 +70,10 @@ class Failures:
             reason = self._commander.inject(injection)
             if reason is not None or place == MOST_UNITS:
                 break
-            given.append(injection)
-        if not given:
+            injections.append(injection)
+        if not injections:
             return reason
-        self._active.setdefault((part, number), []).extend(given)
+        self._active.setdefault((part, number), []).extend(injections)
         return None
 
     def _end(self, part: str, number: int) -> str | None:

@@ -1,9 +1,11 @@
 """The front end "mavlink": ground stations, MAVSDK, MAVProxy and scripts command the vehicle's own autopilot.
 
-In real time, or at a factor, messages act when they come. In lockstep the simulation waits for one partner: a set-point
-with `time_boot_ms` t, or a SYSTEM_TIME with it, lets the simulation go on to t; there the set-point begins to act, a
-the vehicle's SYSTEM_TIME says "I am at t", and the simulation waits again. What comes without a time acts where the
-simulation stands. So the same messages give the same flight, bit for bit, however slow the partner is.
+In real time, or at a factor, messages act when they arrive. In lockstep the simulation waits for one partner: a
+set-point
+with `time_boot_ms` t, or a SYSTEM_TIME with it, lets the simulation advance to t; there the set-point begins to
+act, the
+vehicle reports t in its SYSTEM_TIME, and the simulation waits again. A message without a time acts at the present
+simulation time. So the same messages give the same flight, bit for bit, however slow the partner is.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ FTP_TARGET = slice(1, 3)  # system and component in FILE_TRANSFER_PROTOCOL
 
 
 class MavlinkOptions(FrontOptions):
-    """Where it listens and how time passes."""
+    """Options of the front end `mavlink`: links, and whether time is real, scaled or in lockstep."""
 
     links: Annotated[
         str,
@@ -64,7 +66,7 @@ class MavlinkOptions(FrontOptions):
 
 
 class MavlinkFront:
-    """Speaks MAVLink for one vehicle."""
+    """MAVLink interface of one vehicle."""
 
     options_type = MavlinkOptions
     open_ended = True
@@ -86,7 +88,7 @@ class MavlinkFront:
         self.watch: Watch | None = None  # gets every packet: partner, direction, bytes
 
     def open(self, commander: Commander) -> None:
-        """Open all links; if one is taken, none stays open."""
+        """Open all links; if one cannot be opened, all are closed again."""
         try:
             for endpoint in self.endpoints:
                 endpoint.open()
@@ -96,7 +98,7 @@ class MavlinkFront:
             raise
 
     def attend(self, commander: Commander) -> None:
-        """Get to know the vehicle: all that needs no port."""
+        """Prepare everything for a vehicle that needs no port."""
         self.home = Home(commander.vehicle.spec)
         file = Path(self.options.param_file) if self.options.param_file else None
         self.parameters = Parameters(commander, self.texts, constants(commander.vehicle, self.sysid), file)
@@ -142,11 +144,11 @@ class MavlinkFront:
 
     @property
     def channels(self) -> list[Channel]:
-        """All partners."""
+        """The channels of all partners, over all endpoints."""
         return [channel for endpoint in self.endpoints for channel in endpoint.channels]
 
     def poll(self, commander: Commander) -> None:
-        """Take what came and send what is due; in lockstep, wait for the partner's next word."""
+        """Process received messages and send what is due; in lockstep, wait for the partner's next message."""
         if commander.rig.links is not None:
             self._disturb(commander.rig.links)
         self._receive()
@@ -157,7 +159,7 @@ class MavlinkFront:
         deadline = time.monotonic() + self.options.wait_s
         while not self._over and not self._ahead(commander):
             handles = [handle for endpoint in self.endpoints for handle in endpoint.handles()]
-            heard = select.select(handles, [], [], LOOK_S)[0] if handles else []
+            ready = select.select(handles, [], [], LOOK_S)[0] if handles else []
             self._receive()
             if self._inbox:
                 deadline = time.monotonic() + self.options.wait_s
@@ -167,28 +169,28 @@ class MavlinkFront:
                     "send SYSTEM_TIME or a set-point with time_boot_ms"
                 )
             self._work(commander)
-            if heard:
+            if ready:
                 self._answer(commander)
             else:
                 self._tell(commander)
 
     def _disturb(self, links: FlownLinks) -> None:
-        """Have link faults act on all partners, and take what they held up until now."""
+        """Let link faults act on all partners, and process messages that they delayed until now."""
         for channel in self.channels:
             channel.disturb(links)
             self._keep(channel, channel.late())
 
     def announce(self) -> list[str]:
-        """What listens where."""
+        """Lines for the user: how to reach the vehicle on each link."""
         return [endpoint.announce() for endpoint in self.endpoints]
 
     @property
     def finished(self) -> bool:
-        """Whether a partner ended the flight."""
+        """Whether a partner has ended the flight."""
         return self._over
 
     def close(self) -> None:
-        """Let go of all ports."""
+        """Close all ports; further calls do nothing."""
         for endpoint in self.endpoints:
             endpoint.close()
 
@@ -206,7 +208,7 @@ class MavlinkFront:
                 self._inbox.append((channel, number, payload, sender))
 
     def _ahead(self, commander: Commander) -> bool:
-        """Whether the next message is for a time to come."""
+        """Whether the next message is for a later simulation time."""
         return bool(self._inbox) and self._due_us(self._inbox[0]) > commander.time_us
 
     def _due_us(self, waiting: tuple[Channel, int, bytes, Sender]) -> int:
@@ -217,7 +219,7 @@ class MavlinkFront:
         return 0 if at_ms == END_MS else at_ms * 1000
 
     def _work(self, commander: Commander) -> None:
-        """Act on what came; in lockstep, up to the first message for a time to come."""
+        """Process received messages; in lockstep, up to the first message for a later simulation time."""
         while self._inbox:
             if self.options.lockstep and self._ahead(commander):
                 return
@@ -227,24 +229,24 @@ class MavlinkFront:
                 self.telemetry.tell(channel, dialect.SYSTEM_TIME.id)
 
     def take(self, channel: Channel, number: int, payload: bytes, sender: Sender) -> None:
-        """Act on one message, if it is for this vehicle."""
+        """Process one message, if it is addressed to this vehicle."""
         message, taker = self._takers[number]
         if sender == (self.sysid, numbers.MAV_COMP_ID_AUTOPILOT1):
             return  # an own message that was sent back
         if message.record is None:
-            said: Any = message.unpack(payload)
-            system, component = said[FTP_TARGET]
+            content: Any = message.unpack(payload)
+            system, component = content[FTP_TARGET]
         else:
-            said = message.read(payload)
-            system = getattr(said, "target_system", getattr(said, "target", 0))
-            component = getattr(said, "target_component", 0)
+            content = message.read(payload)
+            system = getattr(content, "target_system", getattr(content, "target", 0))
+            component = getattr(content, "target_component", 0)
         answers_all = number in (dialect.PING.id, dialect.MISSION_ACK.id)
         if answers_all or (system in (0, self.sysid) and component in (0, numbers.MAV_COMP_ID_AUTOPILOT1)):
-            taker(channel, said, sender)
+            taker(channel, content, sender)
 
-    def _take_time(self, _channel: Channel, said: Any, _sender: Sender) -> None:
+    def _take_time(self, _channel: Channel, message: Any, _sender: Sender) -> None:
         """SYSTEM_TIME: in lockstep the permission to continue; else the ground station's clock, which is not used."""
-        self._over |= self.options.lockstep and said.time_boot_ms == END_MS
+        self._over |= self.options.lockstep and message.time_boot_ms == END_MS
 
     # ------------------------------------------------------------------------------------------ out
 

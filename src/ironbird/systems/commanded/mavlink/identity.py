@@ -1,4 +1,4 @@
-"""Who speaks: type of vehicle, versions, what the protocol can do, and constants that ground stations look for."""
+"""Identity of the vehicle in MAVLink: type, versions, capabilities, and constants that ground stations read."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ CAPABILITIES = (
     | numbers.MAV_PROTOCOL_CAPABILITY_SET_POSITION_TARGET_GLOBAL_INT
     | numbers.MAV_PROTOCOL_CAPABILITY_MAVLINK2
 )
-SPOKEN = (1, 14, 0)  # version of PX4 whose modes and habits these are: ground stations ask
+SPOKEN = (1, 14, 0)  # version of PX4 whose modes and behaviour these are; ground stations request it
 RELEASE = 255  # kind of the version
 OWN_NAME = b"\0\0\0IRONB"  # after three bytes of a vendor's version
 PROTOCOL = (200, 100, 200)  # MAVLink 2.0, at least 1.0, at most 2.0
 
 
 def type_of(vehicle: Vehicle) -> int:
-    """MAV_TYPE as its kind declares it."""
+    """MAV_TYPE that the vehicle's kind declares."""
     return int(getattr(numbers, vehicle.kind.mav_type_of(vehicle.spec)))
 
 
 def version_fields(vehicle: Vehicle) -> tuple[int, ...]:
-    """Fields of AUTOPILOT_VERSION: Ironbird's name in the place of a commit."""
+    """Fields of AUTOPILOT_VERSION; Ironbird's name takes the place of a commit hash."""
     major, minor, patch = SPOKEN
     version = major << 24 | minor << 16 | patch << 8 | RELEASE
     mark = hashlib.sha256(vehicle.id.encode()).digest()
@@ -40,12 +40,12 @@ def version_fields(vehicle: Vehicle) -> tuple[int, ...]:
 
 
 def protocol_fields() -> tuple[int, ...]:
-    """Fields of PROTOCOL_VERSION."""
+    """Fields of the message PROTOCOL_VERSION."""
     return (*PROTOCOL, *bytes(16))
 
 
 def constants(vehicle: Vehicle, sysid: int) -> dict[str, int]:
-    """Whole numbers among the parameters that ground stations look for: identity, and calibrated sensors."""
+    """Integer parameters that ground stations read: identity, and ids of calibrated sensors."""
     return {
         "CAL_ACC0_ID": 1,
         "CAL_GYRO0_ID": 1,
@@ -59,7 +59,7 @@ def constants(vehicle: Vehicle, sysid: int) -> dict[str, int]:
 
 
 def mode_fields(which: int, accepts: frozenset[str]) -> tuple[int | bytes, ...] | None:
-    """Fields of AVAILABLE_MODES for the mode of a number from 1 on; None beyond the last."""
+    """Fields of AVAILABLE_MODES for mode number `which` (from 1); None beyond the last."""
     offered = [shown for word, shown in ASKED.items() if word in accepts]
     if not 1 <= which <= len(offered):
         return None

@@ -1,7 +1,8 @@
-"""The mission protocol: up, down, clear, current item, items reached [MAVLinkMission].
+"""The mission protocol: upload, download, clear, current item, items reached [MAVLinkMission].
 
-Items are kept as they came, so that a ground station reads back what it wrote, and handed to the vehicle as its own
-mission when the last has come. One transfer at a time; a partner that falls silent is asked again, then given up.
+Items are stored as received, so that a ground station reads back what it wrote, and passed to the vehicle as its
+mission
+after the last one. One transfer at a time; a silent partner is asked again, then the transfer is given up.
 Not done: fences and rally points (a list of them is empty, and an upload is refused), parts of lists, DO_JUMP.
 """
 
@@ -19,15 +20,15 @@ from ironbird.systems.commanded.mavlink.connections import Channel, Sender
 from ironbird.systems.commanded.mavlink.place import Home
 from ironbird.systems.commanded.mavlink.texts import Texts
 
-ASK_AGAIN_S, ASK_TIMES = 1.0, 6  # wall time between two questions for an item, and how often [MAVLinkMission]
+ASK_AGAIN_S, ASK_TIMES = 1.0, 6  # wall time between two requests for an item, and their number [MAVLinkMission]
 DEGREE = 1e7
-FARTHEST_DEG = 214.0  # beyond, there is no room in a whole number
+FARTHEST_DEG = 214.0  # largest degrees that fit into an int32 times 1e7
 MISSION = numbers.MAV_MISSION_TYPE_MISSION
 KNOWN_TYPES = (MISSION, numbers.MAV_MISSION_TYPE_FENCE, numbers.MAV_MISSION_TYPE_RALLY)
 
 
 class Stored(NamedTuple):
-    """An item as it came."""
+    """A mission item as received, with its autocontinue flag."""
 
     item: PlanItem
     autocontinue: int
@@ -35,7 +36,7 @@ class Stored(NamedTuple):
 
 @dataclass
 class Upload:
-    """A list that is coming in."""
+    """A mission upload in progress: partner, number of items, items received, requests sent."""
 
     channel: Channel
     sender: Sender
@@ -47,7 +48,7 @@ class Upload:
 
 
 class Missions:
-    """The stored mission, and the transfer that is under way."""
+    """The stored mission, and the upload in progress."""
 
     def __init__(self, commander: Commander, texts: Texts, home: Home) -> None:
         self.commander, self.texts, self.home = commander, texts, home
@@ -64,80 +65,80 @@ class Missions:
 
     # ------------------------------------------------------------------------------------------ down
 
-    def take_list(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_REQUEST_LIST: how many there are."""
-        if said.mission_type not in KNOWN_TYPES:
-            self._ack(channel, sender, numbers.MAV_MISSION_UNSUPPORTED, said.mission_type)
+    def take_list(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_REQUEST_LIST: answered with the number of items."""
+        if message.mission_type not in KNOWN_TYPES:
+            self._ack(channel, sender, numbers.MAV_MISSION_UNSUPPORTED, message.mission_type)
             return
-        count = len(self.stored) if said.mission_type == MISSION else 0
-        channel.say(dialect.MISSION_COUNT, count, *sender, said.mission_type)
+        count = len(self.stored) if message.mission_type == MISSION else 0
+        channel.say(dialect.MISSION_COUNT, count, *sender, message.mission_type)
 
-    def take_request(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_REQUEST: an item with places as floats."""
-        self._tell(channel, said, sender, dialect.MISSION_ITEM)
+    def take_request(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_REQUEST: answered with an item whose position is in floats."""
+        self._tell(channel, message, sender, dialect.MISSION_ITEM)
 
-    def take_request_int(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_REQUEST_INT: an item with places as whole numbers."""
-        self._tell(channel, said, sender, dialect.MISSION_ITEM_INT)
+    def take_request_int(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_REQUEST_INT: answered with an item whose position is in integers."""
+        self._tell(channel, message, sender, dialect.MISSION_ITEM_INT)
 
-    def _tell(self, channel: Channel, said: Any, sender: Sender, message: dialect.Message) -> None:
-        if said.mission_type != MISSION or said.seq >= len(self.stored):
-            self._ack(channel, sender, numbers.MAV_MISSION_INVALID_SEQUENCE, said.mission_type)
+    def _tell(self, channel: Channel, request: Any, sender: Sender, message: dialect.Message) -> None:
+        if request.mission_type != MISSION or request.seq >= len(self.stored):
+            self._ack(channel, sender, numbers.MAV_MISSION_INVALID_SEQUENCE, request.mission_type)
             return
-        item, autocontinue = self.stored[said.seq]
+        item, autocontinue = self.stored[request.seq]
         x, y = item.latitude_deg, item.longitude_deg
         if message is dialect.MISSION_ITEM_INT:
             x, y = _e7(x), _e7(y)
-        now = int(said.seq == self.current)
+        now = int(request.seq == self.current)
         channel.say(
-            message, *item.params, x, y, item.altitude_m, said.seq, item.command, *sender, item.frame, now,
+            message, *item.params, x, y, item.altitude_m, request.seq, item.command, *sender, item.frame, now,
             autocontinue, MISSION,
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ up
 
-    def take_count(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_COUNT: a list is to come."""
-        if said.mission_type != MISSION:
-            empty = said.count == 0 and said.mission_type in KNOWN_TYPES
+    def take_count(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_COUNT: begin an upload."""
+        if message.mission_type != MISSION:
+            empty = message.count == 0 and message.mission_type in KNOWN_TYPES
             if not empty:
                 self.texts.refuse("fences and rally points are not known here; only missions are")
             result = numbers.MAV_MISSION_ACCEPTED if empty else numbers.MAV_MISSION_UNSUPPORTED
-            self._ack(channel, sender, result, said.mission_type)
+            self._ack(channel, sender, result, message.mission_type)
             return
         busy = self._upload
         if busy is not None and (busy.channel, busy.sender) != (channel, sender):
             self.texts.refuse("a mission is coming in from another ground station")
             self._ack(channel, sender, numbers.MAV_MISSION_DENIED, MISSION)
             return
-        if said.count > ITEMS_MOST:
-            self.texts.refuse(f"{said.count} mission items; {ITEMS_MOST} at most")
+        if message.count > ITEMS_MOST:
+            self.texts.refuse(f"{message.count} mission items; {ITEMS_MOST} at most")
             self._ack(channel, sender, numbers.MAV_MISSION_NO_SPACE, MISSION)
             return
-        if said.count == 0:
+        if message.count == 0:
             self._clear(channel, sender, MISSION)
             return
-        self._upload = Upload(channel, sender, said.count, [])
+        self._upload = Upload(channel, sender, message.count, [])
         self._ask()
 
-    def take_item(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_ITEM."""
-        self._take(channel, said, sender, said.x, said.y, by_float=True)
+    def take_item(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_ITEM: an item of an upload, position in floats."""
+        self._take(channel, message, sender, message.x, message.y, by_float=True)
 
-    def take_item_int(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_ITEM_INT."""
-        self._take(channel, said, sender, said.x / DEGREE, said.y / DEGREE, by_float=False)
+    def take_item_int(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_ITEM_INT: an item of an upload, position in integers."""
+        self._take(channel, message, sender, message.x / DEGREE, message.y / DEGREE, by_float=False)
 
-    def _take(self, channel: Channel, said: Any, sender: Sender, x: float, y: float, *, by_float: bool) -> None:
+    def _take(self, channel: Channel, message: Any, sender: Sender, x: float, y: float, *, by_float: bool) -> None:
         up = self._upload
-        if up is None or (up.channel, up.sender) != (channel, sender) or said.mission_type != MISSION:
-            self._ack(channel, sender, numbers.MAV_MISSION_INVALID_SEQUENCE, said.mission_type)
+        if up is None or (up.channel, up.sender) != (channel, sender) or message.mission_type != MISSION:
+            self._ack(channel, sender, numbers.MAV_MISSION_INVALID_SEQUENCE, message.mission_type)
             return
-        if said.seq != len(up.items):
-            return  # one that was asked for twice; the next is asked for
-        params = (said.param1, said.param2, said.param3, said.param4)
+        if message.seq != len(up.items):
+            return  # an item that was requested twice; the next one is requested already
+        params = (message.param1, message.param2, message.param3, message.param4)
         up.by_float = by_float
-        up.items.append(Stored(PlanItem(said.command, said.frame, params, x, y, said.z), said.autocontinue))
+        up.items.append(Stored(PlanItem(message.command, message.frame, params, x, y, message.z), message.autocontinue))
         up.asked = 0
         if len(up.items) < up.count:
             self._ask()
@@ -153,7 +154,7 @@ class Missions:
         up.asked_at, up.asked = time.monotonic(), up.asked + 1
 
     def _install(self, items: list[Stored]) -> int:
-        """Hand the mission to the vehicle; a MAV_MISSION_RESULT."""
+        """Pass the mission to the vehicle; returns a MAV_MISSION_RESULT."""
         try:
             local = to_mission([stored.item for stored in items], self.home.origin, self.home.height_m)
         except MissionError as error:
@@ -172,9 +173,9 @@ class Missions:
 
     # ------------------------------------------------------------------------------------------ the rest
 
-    def take_clear(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_CLEAR_ALL."""
-        self._clear(channel, sender, said.mission_type)
+    def take_clear(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_CLEAR_ALL: delete the stored mission."""
+        self._clear(channel, sender, message.mission_type)
 
     def _clear(self, channel: Channel, sender: Sender, kind: int) -> None:
         known = kind in (*KNOWN_TYPES, numbers.MAV_MISSION_TYPE_ALL)
@@ -183,32 +184,32 @@ class Missions:
             self._at, self._done, self._upload = -1, False, None
         self._ack(channel, sender, numbers.MAV_MISSION_ACCEPTED if known else numbers.MAV_MISSION_UNSUPPORTED, kind)
 
-    def take_partial(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_WRITE_PARTIAL_LIST and MISSION_REQUEST_PARTIAL_LIST: whole lists only."""
-        self._ack(channel, sender, numbers.MAV_MISSION_UNSUPPORTED, said.mission_type)
+    def take_partial(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_WRITE_PARTIAL_LIST and MISSION_REQUEST_PARTIAL_LIST: refused, whole lists only."""
+        self._ack(channel, sender, numbers.MAV_MISSION_UNSUPPORTED, message.mission_type)
 
-    def take_ack(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """MISSION_ACK of a partner: the end of a download, or it gives an upload up."""
+    def take_ack(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """MISSION_ACK of a partner: the end of a download, or it aborts an upload."""
         up = self._upload
-        if said.type and up is not None and (up.channel, up.sender) == (channel, sender):
+        if message.type and up is not None and (up.channel, up.sender) == (channel, sender):
             self._upload = None
 
-    def take_current(self, channel: Channel, said: Any, _sender: Sender) -> None:
-        """MISSION_SET_CURRENT: go on with another item."""
-        why = self.go_to(said.seq)
+    def take_current(self, channel: Channel, message: Any, _sender: Sender) -> None:
+        """MISSION_SET_CURRENT: continue with another item."""
+        why = self.go_to(message.seq)
         if why:
-            self.texts.refuse(f"mission item {said.seq}: {why}")
+            self.texts.refuse(f"mission item {message.seq}: {why}")
         channel.say(dialect.MISSION_CURRENT, *self.state())
 
     def begin(self) -> str | None:
-        """Fly the mission: on with the present item, or from the start if it is new or over; why not, or None."""
+        """Fly the mission from the present item, or the start if new or completed; a reason of refusal or None."""
         why = self.commander.set_mode("mission") if self._begun and not self._done else self.commander.start_mission(0)
         if why is None:
             self._begun, self._done = True, False
         return why
 
     def go_to(self, number: int) -> str | None:
-        """Begin the mission with an item; why not, or None."""
+        """Begin the mission at an item; returns the reason of a refusal, or None."""
         if not 0 <= number < len(self.stored):
             return f"the mission has {len(self.stored)} items"
         later = [own for own, theirs in enumerate(self.local.numbers) if theirs >= number]
@@ -227,22 +228,22 @@ class Missions:
         return self.local.numbers[self._at] if 0 <= self._at < len(self.local.numbers) else 0
 
     def state(self) -> tuple[int, int, int, int]:
-        """Fields of MISSION_CURRENT."""
+        """Fields of the message MISSION_CURRENT."""
         mode = self.commander.mode
         if not self.stored:
-            told = numbers.MISSION_STATE_NO_MISSION
+            state = numbers.MISSION_STATE_NO_MISSION
         elif self._done:
-            told = numbers.MISSION_STATE_COMPLETE
+            state = numbers.MISSION_STATE_COMPLETE
         elif mode == "mission":
-            told = numbers.MISSION_STATE_ACTIVE
+            state = numbers.MISSION_STATE_ACTIVE
         elif self._at > 0 and self.commander.armed:
-            told = numbers.MISSION_STATE_PAUSED
+            state = numbers.MISSION_STATE_PAUSED
         else:
-            told = numbers.MISSION_STATE_NOT_STARTED
-        return self.current, len(self.stored), told, int(mode == "mission")
+            state = numbers.MISSION_STATE_NOT_STARTED
+        return self.current, len(self.stored), state, int(mode == "mission")
 
     def poll(self, channels: list[Channel]) -> None:
-        """Request again, and report what was reached."""
+        """Repeat requests for missing items, and report items that were reached."""
         up = self._upload
         if up is not None and (up.channel not in channels or up.asked > ASK_TIMES):
             self._upload = None
@@ -270,7 +271,7 @@ class Missions:
     def _reached(self, channels: list[Channel], own: int) -> None:
         theirs = self.local.numbers
         if own + 1 < len(theirs) and theirs[own + 1] == theirs[own]:
-            return  # the way to a landing: the item is the landing
+            return  # the approach to a landing: the item is the landing
         for channel in channels:
             channel.say(dialect.MISSION_ITEM_REACHED, theirs[own])
             channel.say(dialect.MISSION_CURRENT, *self.state())
@@ -280,5 +281,5 @@ class Missions:
 
 
 def _e7(degrees: float) -> int:
-    """As whole numbers have it; what is no place of an item (nan) is INT32_MAX [MAVLink2]."""
+    """Degrees as integer times 1e7; NaN (no position) becomes INT32_MAX [MAVLink2]."""
     return round(degrees * DEGREE) if abs(degrees) < FARTHEST_DEG else 2**31 - 1

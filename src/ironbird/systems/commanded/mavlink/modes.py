@@ -1,4 +1,4 @@
-"""Modes of the reference autopilot by PX4's numbers, so that ground stations show and ask for them by their names.
+"""Modes of the reference autopilot as PX4's mode numbers, so that ground stations show and command them by name.
 
 custom_mode has the main mode in its third byte and the mode within AUTO in its fourth [PX4].
 """
@@ -14,7 +14,7 @@ MAIN = numbers.PX4_MAIN_MODES
 
 
 class Shown(NamedTuple):
-    """How a mode looks to a ground station."""
+    """Representation of a mode for ground stations: PX4's numbers and title."""
 
     main: int
     sub: int
@@ -24,12 +24,12 @@ class Shown(NamedTuple):
 
     @property
     def custom(self) -> int:
-        """custom_mode of a heartbeat."""
+        """The value of `custom_mode` in HEARTBEAT."""
         return self.main << 16 | self.sub << 24
 
     @property
     def base(self) -> int:
-        """base_mode of a heartbeat, without arming."""
+        """The value of `base_mode` in HEARTBEAT, without the arming flag."""
         if self.by_hand:
             return (
                 numbers.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
         )
 
 
-# What can be asked for, by the words of the commander; the numbers of MAV_STANDARD_MODE are [MAVLink2]'s
+# Modes that can be commanded, by the commander's names; the numbers of MAV_STANDARD_MODE are [MAVLink2]'s
 ASKED = {
     "manual": Shown(MAIN["MANUAL"], 0, "Manual", by_hand=True),
     "stabilized": Shown(MAIN["STABILIZED"], 0, "Stabilized", by_hand=True),
@@ -58,7 +58,7 @@ ASKED = {
     "return": Shown(numbers.PX4_AUTO_MAIN, AUTO["RTL"], "Return", 5),
     "land": Shown(numbers.PX4_AUTO_MAIN, AUTO["LAND"], "Land", 7),
 }
-# Modes that it shows beside these: failsafes, and phases of a mission with wings and rotors
+# Further modes that are only shown: failsafes, and phases of a VTOL mission
 OTHERS = {
     "descend": ASKED["land"],
     "terminated": Shown(MAIN["TERMINATION"], 0, "Terminated"),
@@ -71,12 +71,12 @@ BY_NUMBER = {shown.custom: word for word, shown in ASKED.items()}
 
 
 def shown(word: str) -> Shown:
-    """A mode of the autopilot as ground stations see it; one that they have no number for looks like a hold."""
+    """A mode of the autopilot as ground stations see it; a mode without a number of PX4 is shown as hold."""
     return ASKED.get(word) or OTHERS.get(word) or ASKED["hold"]
 
 
 def word_of(custom: int) -> str | None:
-    """The mode that a custom_mode asks for; None if there is none. The mode within AUTO counts for AUTO only."""
+    """The mode that a custom_mode commands; None if unknown. The fourth byte counts for AUTO only."""
     main, sub = custom >> 16 & 0xFF, custom >> 24 & 0xFF
     if main != numbers.PX4_AUTO_MAIN:
         sub = 0

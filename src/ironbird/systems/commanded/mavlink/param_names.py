@@ -1,10 +1,12 @@
-"""Names of parameters in sixteen signs: from the paths of the model, the same each time, and PX4's where it has one.
+"""Parameter names of at most sixteen characters, made from the model's paths; PX4's name where it has one.
 
-A path `rotor/1/command_fault.spike_rate[0]` has a block, a parameter and a place. The block becomes the first three
+A path `rotor/1/command_fault.spike_rate[0]` has a block, a parameter and an index. The block becomes the first three
 letters of its first word, then each further word's first letter, with numbers kept: `ROT1CF`. The words of the
-parameter follow (`SPIKE_RATE`), and the place. If that is longer than sixteen signs, the words of the parameter lose
+parameter follow (`SPIKE_RATE`), and the index. If that is longer than sixteen characters, the words of the
+parameter lose
 their vowels except first letters (`ROT1CF_SPK_RT_0`); if it is still longer, they are cut to three letters, then to
-two. What is longer even then, and all names that would be alike, end in a mark of four signs made from the whole path.
+two.
+Names that are longer even then, and all names that would be equal, end in a hash of four characters of the whole path.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterable
 
 LONGEST = 16
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Parameters of Ironbird that mean the same as one of PX4: ground stations and MAVSDK ask for them by these names [PX4]
+# Parameters of Ironbird that equal one of PX4: ground stations and MAVSDK request them by these names [PX4]
 PX4_NAMES = {
     "navigator.take_off_height": "MIS_TAKEOFF_ALT",
     "navigator.return_height": "RTL_RETURN_ALT",
@@ -32,11 +34,11 @@ PX4_NAMES = {
 
 
 def names_of(paths: Iterable[str]) -> dict[str, str]:
-    """The name of each path, none twice; in the order of the names, which is the order of the parameters."""
-    found = {path: PX4_NAMES.get(path) or _short(path) for path in paths}
-    often = Counter(found.values())
+    """A unique name for each path; sorted by name, which is the order of the parameters."""
+    names = {path: PX4_NAMES.get(path) or _short(path) for path in paths}
+    often = Counter(names.values())
     marked = {
-        path: name if often[name] == 1 or path in PX4_NAMES else _marked(path, name) for path, name in found.items()
+        path: name if often[name] == 1 or path in PX4_NAMES else _marked(path, name) for path, name in names.items()
     }
     return dict(sorted(marked.items(), key=lambda row: row[1]))
 
@@ -64,7 +66,7 @@ def _block(block: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """Without vowels but the first letter."""
+    """A word without vowels, except its first letter."""
     return word[:1] + re.sub("[aeiouAEIOU]", "", word[1:])
 
 

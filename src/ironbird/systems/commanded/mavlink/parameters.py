@@ -1,8 +1,9 @@
-"""The parameter protocol: all parameters of the vehicle that can be changed in flight, by names of sixteen signs.
+"""The parameter protocol: all parameters of the vehicle that can be changed in flight, by names of sixteen characters.
 
-Values go as PX4 sends them: 32 bits of a float, or of a whole number in the place of the float [MAVLinkParams]. What a
-ground station changes acts at once, and is kept in a file if one was given, in the form of QGroundControl's parameter
-files. After a list comes `_HASH_CHECK`, by which a ground station knows that what it has stored is still true.
+Values are encoded as by PX4: 32 bits of a float, or of an integer in the place of the float [MAVLinkParams]. A
+change by
+a ground station acts at once, and is stored in a file if one was given, in the format of QGroundControl's parameter
+files. After a list comes `_HASH_CHECK`, by which a ground station knows whether its stored values are still valid.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from ironbird.systems.commanded.mavlink.connections import Channel, Sender
 from ironbird.systems.commanded.mavlink.param_names import names_of
 from ironbird.systems.commanded.mavlink.texts import Texts
 
-# Values as their bits: a float of Python would change those of whole numbers that look like no number
+# Values as bits: converting to a Python float would change integers whose bits are a NaN
 VALUE, SET = (
     replace(message, fields=(message.fields[0]._replace(layout="I"), *message.fields[1:]))
     for message in (dialect.PARAM_VALUE, dialect.PARAM_SET)
 )
-PER_LOOK = 8  # parameters of a list that leave at once: a slow line is not flooded
+PER_LOOK = 8  # parameters of a list that are sent per poll, so that a slow line is not flooded
 HASH = "_HASH_CHECK"
 NO_INDEX = 65535
 HEADER = "# Onboard parameters of {vehicle} as Ironbird keeps them\n# Vehicle-Id Component-Id Name Value Type\n"
@@ -37,7 +38,7 @@ MOST_BYTES = 1 << 20  # of a file
 
 
 class Entry(NamedTuple):
-    """A parameter: where it is in the model, or a constant."""
+    """A parameter: its path in the model, or a constant value."""
 
     name: str
     path: str = ""
@@ -45,17 +46,17 @@ class Entry(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """MAV_PARAM_TYPE."""
+        """The MAV_PARAM_TYPE: a float for parameters of the model, int32 for constants."""
         return numbers.MAV_PARAM_TYPE_REAL32 if self.path else numbers.MAV_PARAM_TYPE_INT32
 
     @property
     def raw_name(self) -> bytes:
-        """Sixteen bytes."""
+        """The name as bytes, at most sixteen."""
         return self.name.encode()
 
 
 class Parameters:
-    """All parameters in the order of their names, and who is being sent the list."""
+    """All parameters sorted by name, and the partners to whom the list is being sent."""
 
     def __init__(self, commander: Commander, texts: Texts, fixed: Mapping[str, int], file: Path | None = None) -> None:
         self.commander, self.texts, self.file = commander, texts, file
@@ -65,48 +66,48 @@ class Parameters:
         self.entries = sorted(entries, key=lambda entry: entry.name)
         self.place = {entry.name: number for number, entry in enumerate(self.entries)}
         self._changed: dict[str, float] = {}
-        self._told: dict[Channel, int] = {}  # how far the list has come
+        self._sending: dict[Channel, int] = {}  # index of the next parameter of each list
         if file is not None and file.exists():
             self._load(file)
 
     def bits(self, entry: Entry) -> int:
-        """As it is now: the bits of a float, or of a whole number."""
+        """The present value as 32 bits, of a float or of an integer."""
         raw = struct.pack("<f", _single(self._values[entry.path])) if entry.path else struct.pack("<i", entry.fixed)
         return int.from_bytes(raw, "little")
 
     # ------------------------------------------------------------------------------------------ messages
 
-    def take_list(self, channel: Channel, _said: Any, _sender: Sender) -> None:
-        """PARAM_REQUEST_LIST: begin to send them all."""
-        self._told[channel] = 0
+    def take_list(self, channel: Channel, _message: Any, _sender: Sender) -> None:
+        """PARAM_REQUEST_LIST: begin to send all parameters."""
+        self._sending[channel] = 0
 
-    def take_read(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """PARAM_REQUEST_READ: one, by index or name."""
-        name = _text(said.param_id)
-        if said.param_index < 0 and name == HASH:
+    def take_read(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """PARAM_REQUEST_READ: send one parameter, by index or name."""
+        name = _text(message.param_id)
+        if message.param_index < 0 and name == HASH:
             self._tell_hash(channel)
             return
-        number = said.param_index if said.param_index >= 0 else self.place.get(name, -1)
+        number = message.param_index if message.param_index >= 0 else self.place.get(name, -1)
         if 0 <= number < len(self.entries):
             self._tell(channel, number)
         else:
-            self._refuse(channel, sender, said, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
+            self._refuse(channel, sender, message, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
 
-    def take_set(self, channel: Channel, said: Any, sender: Sender) -> None:
-        """PARAM_SET: change it, and say what it is now."""
-        name = _text(said.param_id)
-        if name == HASH:  # the ground station has them all: no need to go on with the list
-            self._told.pop(channel, None)
+    def take_set(self, channel: Channel, message: Any, sender: Sender) -> None:
+        """PARAM_SET: change a parameter, and report its new value."""
+        name = _text(message.param_id)
+        if name == HASH:  # the ground station has all of them: stop sending the list
+            self._sending.pop(channel, None)
             return
         number = self.place.get(name, -1)
         if number < 0:
-            self._refuse(channel, sender, said, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
+            self._refuse(channel, sender, message, numbers.MAV_PARAM_ERROR_DOES_NOT_EXIST)
             return
         entry = self.entries[number]
-        why, error = self._set(entry, said.param_value, said.param_type)
+        why, error = self._set(entry, message.param_value, message.param_type)
         if why:
             self.texts.refuse(f"{name}: {why}")
-            self._refuse(channel, sender, said, error)
+            self._refuse(channel, sender, message, error)
         self._tell(channel, number)
 
     def _set(self, entry: Entry, bits: int, kind: int) -> tuple[str, int]:
@@ -125,22 +126,22 @@ class Parameters:
         self._save()
         return "", 0
 
-    def _refuse(self, channel: Channel, sender: Sender, said: Any, error: int) -> None:
-        index = getattr(said, "param_index", -1)
-        channel.say(dialect.PARAM_ERROR, index, *sender, said.param_id, error)
+    def _refuse(self, channel: Channel, sender: Sender, message: Any, error: int) -> None:
+        index = getattr(message, "param_index", -1)
+        channel.say(dialect.PARAM_ERROR, index, *sender, message.param_id, error)
 
     def poll(self, channels: list[Channel]) -> None:
-        """Go on with the lists."""
-        for channel in list(self._told):
+        """Send the next parameters of each list in progress."""
+        for channel in list(self._sending):
             if channel not in channels:
-                del self._told[channel]
+                del self._sending[channel]
                 continue
-            start = self._told[channel]
+            start = self._sending[channel]
             for number in range(start, min(start + PER_LOOK, len(self.entries))):
                 self._tell(channel, number)
-            self._told[channel] = start + PER_LOOK
+            self._sending[channel] = start + PER_LOOK
             if start + PER_LOOK >= len(self.entries):
-                del self._told[channel]
+                del self._sending[channel]
                 self._tell_hash(channel)
 
     def _tell(self, channel: Channel, number: int) -> None:
@@ -200,7 +201,7 @@ def _rows(file: Path) -> Iterator[tuple[str, str, float]]:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise LinkError(f"{where}: '{shortened(cells[3])}' is no number")
+            raise LinkError(f"{where}: '{shortened(cells[3])}' is no number; give one in the fourth column")
         yield where, cells[2], value
 
 
@@ -209,6 +210,6 @@ def _text(raw: bytes) -> str:
 
 
 def _single(value: float) -> float:
-    """What a float of 32 bits holds; one beyond its range is its end."""
+    """The nearest value of a 32-bit float; a value beyond its range becomes the largest one."""
     most = 3.4028234663852886e38
     return min(max(value, -most), most)

@@ -1,4 +1,4 @@
-"""Home as the front end reports it: where heights over home and the return count from."""
+"""Home as the front end reports it: the origin of heights above home, and the target of a return."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Home:
-    """A place in metres from the origin of the vehicle's local frame, which is the home of its file."""
+    """Home position in metres from the origin of the vehicle's local frame, which is the home of its file."""
 
     def __init__(self, spec: VehicleSpec) -> None:
         self.origin = spec.home
         self.p_N: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def move(self, p_N: Sequence[float]) -> None:
-        """Another was set by a client."""
+        """Set another home position (m, in N), as commanded by a client."""
         north, east, down = p_N
         self.p_N = (float(north), float(east), float(down))
 
@@ -30,5 +30,5 @@ class Home:
 
     @property
     def height_m(self) -> float:
-        """Above the sea."""
+        """Height of home in m above the sea."""
         return self.origin.height_m - self.p_N[2]

@@ -1,8 +1,8 @@
-"""Set-points and sticks: what a program streams to the vehicle in offboard mode, or a pilot's hands.
+"""Set-points and sticks: messages that a program streams in offboard mode, or a pilot's sticks.
 
 Frames of SET_POSITION_TARGET [MAVLink2]: LOCAL_NED counts from the origin, LOCAL_OFFSET_NED from the vehicle; the BODY
 frames count from the vehicle along its heading; LOCAL_FRD counts from the origin along the heading at the start.
-Heights over terrain are those over home. What the type mask leaves out is not asked for.
+Heights above terrain are taken as heights above home. Fields that the type mask excludes are not commanded.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ ABOVE_HOME = (
     numbers.FRAME_GLOBAL_RELATIVE_ALT, numbers.FRAME_GLOBAL_RELATIVE_ALT_INT, numbers.FRAME_GLOBAL_TERRAIN_ALT,
     numbers.FRAME_GLOBAL_TERRAIN_ALT_INT,
 )  # fmt: skip
-FARTHEST, FASTEST = 1e8, 1e4  # m and m/s or rad/s: beyond, it is no set-point
+FARTHEST, FASTEST = 1e8, 1e4  # m, and m/s or rad/s: larger values are refused
 NOT_GIVEN = 32767  # of MANUAL_CONTROL
 STICK = 1000.0
 PWM_MIDDLE, PWM_HALF, PWM_LEAST, PWM_MOST = 1500, 500.0, 800, 2200
-SAID_S = 2.0  # of simulation time between two refusals in words: a stream is fast
+SAID_S = 2.0  # s of simulation time between two refusal texts: set-points come in fast streams
 STICKS = 4  # channels of RC_CHANNELS_OVERRIDE: roll, pitch, throttle, yaw
 
 
 class SetPoints:
-    """Takes them to the commander."""
+    """Passes set-points and sticks of ground stations to the commander."""
 
     def __init__(self, commander: Commander, texts: Texts, home: Home) -> None:
         self.commander, self.texts, self.home = commander, texts, home
@@ -54,60 +54,62 @@ class SetPoints:
 
     # ------------------------------------------------------------------------------------------ messages
 
-    def take_local(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_POSITION_TARGET_LOCAL_NED."""
-        frame = said.coordinate_frame
+    def take_local(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_POSITION_TARGET_LOCAL_NED: fly to a position, velocity or acceleration in local axes."""
+        frame = message.coordinate_frame
         if frame not in LOCAL:
             self._refuse(f"set-point in frame {frame}, which is not local")
             return
-        self._target(said, (said.x, said.y, said.z), frame)
+        self._target(message, (message.x, message.y, message.z), frame)
 
-    def take_global(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_POSITION_TARGET_GLOBAL_INT."""
-        frame = said.coordinate_frame
+    def take_global(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_POSITION_TARGET_GLOBAL_INT: fly to a position by latitude and longitude, or with a velocity."""
+        frame = message.coordinate_frame
         if frame not in (*ABOVE_SEA, *ABOVE_HOME):
             self._refuse(f"set-point in frame {frame}, which is not global")
             return
-        height = said.alt + (self.home.height_m if frame in ABOVE_HOME else 0.0)
-        place = to_local(self.home.origin, said.lat_int * 1e-7, said.lon_int * 1e-7, height)
-        self._target(said, place, numbers.FRAME_LOCAL_NED)
+        height = message.alt + (self.home.height_m if frame in ABOVE_HOME else 0.0)
+        place = to_local(self.home.origin, message.lat_int * 1e-7, message.lon_int * 1e-7, height)
+        self._target(message, place, numbers.FRAME_LOCAL_NED)
 
-    def take_attitude(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SET_ATTITUDE_TARGET."""
-        mask = said.type_mask
+    def take_attitude(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """SET_ATTITUDE_TARGET: fly an attitude, or body rates, with a thrust."""
+        mask = message.type_mask
         attitude: list[float] | None = None
         rates: list[float] | None = None
         if not mask & NO_ATTITUDE:
-            q = np.array([said.q0, said.q1, said.q2, said.q3])
+            q = np.array([message.q0, message.q1, message.q2, message.q3])
             size = float(np.linalg.norm(q))
             if not 0.5 < size < 2.0:  # NaN too
                 self._refuse("attitude set-point that is no rotation")
                 return
             attitude = [float(angle) for angle in euler(q / size)]
-        elif not all(mask & bit for bit in NO_RATES):  # with an attitude, rates are not asked for
-            wanted = (said.body_roll_rate, said.body_pitch_rate, said.body_yaw_rate)
-            rates = [0.0 if mask & bit else value for value, bit in zip(wanted, NO_RATES, strict=True)]
+        elif not all(mask & bit for bit in NO_RATES):  # with an attitude, rates are ignored
+            body_rates = (message.body_roll_rate, message.body_pitch_rate, message.body_yaw_rate)
+            rates = [0.0 if mask & bit else value for value, bit in zip(body_rates, NO_RATES, strict=True)]
             if not all(abs(value) < FASTEST for value in rates):
                 self._refuse("rate set-point out of range")
                 return
         if attitude is None and rates is None:
             self._refuse("attitude set-point that asks for nothing")
             return
-        thrust = math.nan if mask & NO_THRUST else said.thrust
+        thrust = math.nan if mask & NO_THRUST else message.thrust
         if not (math.isnan(thrust) or -1.0 <= thrust <= 1.0):
             self._refuse(f"thrust {thrust:g} is not from 0 to 1")
             return
         self._hand_over(Target(attitude_rpy=attitude, rates_B=rates, thrust=thrust))
 
-    def take_manual(self, _channel: Channel, said: Any, _sender: Sender) -> None:
+    def take_manual(self, _channel: Channel, message: Any, _sender: Sender) -> None:
         """MANUAL_CONTROL: x forward, y right, z throttle from 0 to 1000, r turn [PX4]."""
-        pitch, roll, turn = (0.0 if value == NOT_GIVEN else value / STICK for value in (said.x, said.y, said.r))
-        throttle = 0.0 if said.z == NOT_GIVEN else (said.z - 0.5 * STICK) / (0.5 * STICK)
+        pitch, roll, turn = (
+            0.0 if value == NOT_GIVEN else value / STICK for value in (message.x, message.y, message.r)
+        )
+        throttle = 0.0 if message.z == NOT_GIVEN else (message.z - 0.5 * STICK) / (0.5 * STICK)
         self._sticks(roll, pitch, throttle, turn)
 
-    def take_override(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """RC_CHANNELS_OVERRIDE: 65535 leaves a channel, 0 gives it back."""
-        raw = (said.chan1_raw, said.chan2_raw, said.chan3_raw, said.chan4_raw)
+    def take_override(self, _channel: Channel, message: Any, _sender: Sender) -> None:
+        """RC_CHANNELS_OVERRIDE: 65535 leaves a channel as it is, 0 releases it."""
+        raw = (message.chan1_raw, message.chan2_raw, message.chan3_raw, message.chan4_raw)
         for place, value in enumerate(raw):
             if value != 65535:
                 self._override[place] = value if PWM_LEAST <= value <= PWM_MOST else 0
@@ -115,7 +117,7 @@ class SetPoints:
             self.channels = [0] * 18
             return
         roll, pitch, throttle, turn = ((value - PWM_MIDDLE) / PWM_HALF if value else 0.0 for value in self._override)
-        self._sticks(roll, -pitch, throttle, turn)  # the stick's channel grows when it is pulled
+        self._sticks(roll, -pitch, throttle, turn)  # the channel's value grows when the stick is pulled
 
     # ------------------------------------------------------------------------------------------ to the commander
 
@@ -126,22 +128,22 @@ class SetPoints:
         for place, (value, sign) in enumerate(zip(values, signs, strict=True)):
             self.channels[place] = round(PWM_MIDDLE + PWM_HALF * sign * value)
 
-    def _target(self, said: Any, place: Sequence[float], frame: int) -> None:
-        mask = said.type_mask
+    def _target(self, message: Any, place: Sequence[float], frame: int) -> None:
+        mask = message.type_mask
         if mask & NO_FORCE and mask & 0x1C0 != 0x1C0:
             self._refuse("a set-point of forces is not known; give an acceleration")
             return
-        position = _given(place, mask, 0)
-        velocity = _given((said.vx, said.vy, said.vz), mask, 3)
-        acceleration = _given((said.afx, said.afy, said.afz), mask, 6)
-        yaw = math.nan if mask & NO_YAW else said.yaw
-        yaw_rate = math.nan if mask & NO_YAW_RATE else said.yaw_rate
-        asked = [*position, *velocity, *acceleration, yaw, yaw_rate]
-        if all(math.isnan(value) for value in asked):
+        position = _unmasked(place, mask, 0)
+        velocity = _unmasked((message.vx, message.vy, message.vz), mask, 3)
+        acceleration = _unmasked((message.afx, message.afy, message.afz), mask, 6)
+        yaw = math.nan if mask & NO_YAW else message.yaw
+        yaw_rate = math.nan if mask & NO_YAW_RATE else message.yaw_rate
+        target = [*position, *velocity, *acceleration, yaw, yaw_rate]
+        if all(math.isnan(value) for value in target):
             self._refuse("set-point that asks for nothing: its type mask leaves out all, or it has no numbers")
             return
         limits = [FARTHEST] * 3 + [FASTEST] * 8
-        if any(abs(value) > most for value, most in zip(asked, limits, strict=True)):
+        if any(abs(value) > most for value, most in zip(target, limits, strict=True)):
             self._refuse("set-point out of range")
             return
         if frame == numbers.FRAME_LOCAL_OFFSET_NED:
@@ -164,11 +166,11 @@ class SetPoints:
 
     @property
     def start_yaw(self) -> float:
-        """Heading when the estimator first knew it."""
+        """Heading (rad) when the estimator first gave one."""
         return self._start_yaw or 0.0
 
     def remember_start(self) -> None:
-        """Keep the heading, the first time."""
+        """Store the present heading on the first call."""
         if self._start_yaw is None:
             self._start_yaw = float(self.commander.estimate().rpy[2])
 
@@ -184,8 +186,8 @@ class SetPoints:
             self.texts.refuse(why)
 
 
-def _given(values: Sequence[float], mask: int, first: int) -> np.ndarray:
-    """A vector with NaN where the mask leaves it out; what is infinite was not given either."""
+def _unmasked(values: Sequence[float], mask: int, first: int) -> np.ndarray:
+    """Three values with NaN where the mask excludes them; infinite values count as not given."""
     return np.array(
         [
             math.nan if mask >> first + place & 1 or math.isinf(value) else float(value)

@@ -1,7 +1,8 @@
 """Telemetry: estimates and measurements of the vehicle, in streams of messages with rates that a partner can set.
 
-Rates are in simulation time. Values are the autopilot's own, as with a real vehicle: the estimate, not the truth; what
-the sensors give behind their taps; what it asks of its actuators. Units and signs: [MAVLink2].
+Rates are in simulation time. Values are the autopilot's own, as with a real vehicle: the estimate, not the truth;
+sensor
+values after fault injection; its commands to the actuators. Units and signs: [MAVLink2].
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ironbird.transport.cable import FRAMING
 from ironbird.vehicles import places as at
 
 Fields = tuple[Any, ...]
-RATES_HZ = {  # until a partner asks for another; as PX4's link to a companion computer, about [PX4]
+RATES_HZ = {  # default rates; about those of PX4's link to a companion computer [PX4]
     dialect.HEARTBEAT: 1.0,
     dialect.SYS_STATUS: 2.0,
     dialect.SYSTEM_TIME: 1.0,
@@ -104,7 +105,7 @@ class Telemetry:
     def __init__(self, commander: Commander, missions: Missions, home: Home, sticks: Callable[[], list[int]]) -> None:
         self.commander, self.missions, self.home = commander, missions, home
         self.mode: Callable[[], str] = lambda: self.status.mode  # as it is reported
-        self.offered: Callable[[], frozenset[str]] = frozenset  # modes that can be asked for
+        self.offered: Callable[[], frozenset[str]] = frozenset  # modes that can be commanded
         self._sticks = sticks
         self._type = identity.type_of(commander.vehicle)
         self._version = identity.version_fields(commander.vehicle)
@@ -138,7 +139,7 @@ class Telemetry:
             dialect.BATTERY_STATUS.id: self._battery,
             dialect.AUTOPILOT_VERSION.id: lambda: self._version,
             dialect.PROTOCOL_VERSION.id: identity.protocol_fields,
-            dialect.HIL_STATE_QUATERNION.id: self._truth,  # only for those who ask
+            dialect.HIL_STATE_QUATERNION.id: self._truth,  # only on request
             dialect.ESTIMATOR_STATUS.id: self._estimator,
             dialect.VIBRATION.id: lambda: (commander.time_us, *self._vibration, 0, 0, 0),
             dialect.HOME_POSITION.id: self._home,
@@ -149,15 +150,15 @@ class Telemetry:
     # ------------------------------------------------------------------------------------------ streams
 
     def knows(self, number: int) -> bool:
-        """Whether a message can be asked for."""
+        """Whether a message with this number can be requested."""
         return number in self._makers or number == dialect.AVAILABLE_MODES.id
 
     def streams(self, number: int) -> bool:
-        """Whether a message can be asked for again and again."""
+        """Whether a message with this number can be requested as a stream."""
         return number in self._makers
 
     def tell(self, channel: Channel, number: int, which: int = 0) -> bool:
-        """Send one now; False if there is none of that number."""
+        """Send one message now; returns False for an unknown number. `which` selects one of several, such as a mode."""
         if number == dialect.AVAILABLE_MODES.id:
             first = which or 1
             fields = identity.mode_fields(first, self.offered())
@@ -170,11 +171,11 @@ class Telemetry:
         return True
 
     def news(self, number: int) -> None:
-        """Send one to everybody with the next look."""
+        """Send a message to all partners with the next poll."""
         self._news.add(number)
 
     def set_interval(self, channel: Channel, number: int, interval_s: float) -> None:
-        """How often a partner wants a message: 0 is the usual rate, below is never."""
+        """Set the interval at which a partner gets a message: 0 is the default rate, below 0 is never."""
         if interval_s == 0.0:
             channel.interval_s.pop(number, None)
         else:
@@ -182,30 +183,30 @@ class Telemetry:
         channel.next_s.pop(number, None)
 
     def interval_us(self, channel: Channel, number: int) -> int:
-        """What MESSAGE_INTERVAL says: -1 is never, 0 is not known."""
+        """Interval for MESSAGE_INTERVAL in µs: -1 is never, 0 is unknown."""
         if number not in self._makers:
             return 0
         interval_s = self._interval_s(channel, number)
         return round(min(interval_s * 1e6, 2**31 - 1)) if math.isfinite(interval_s) else -1
 
     def _interval_s(self, channel: Channel, number: int) -> float:
-        found = channel.interval_s.get(number)
-        if found is not None:
-            return found
+        interval = channel.interval_s.get(number)
+        if interval is not None:
+            return interval
         rate = RATES_HZ.get(MESSAGES[number], 0.0)
         if not rate:
             return math.inf
         return 1.0 / rate / (1.0 if number == dialect.HEARTBEAT.id else self._slowed(channel))
 
     def _slowed(self, channel: Channel) -> float:
-        """Factor on the usual rates with which a serial line carries them all."""
+        """Factor on the default rates at which a serial line can carry all messages."""
         if channel.room_per_s is None:
             return 1.0
         load = sum(rate * (message.payload.size + FRAMING) for message, rate in RATES_HZ.items())
         return min(1.0, LINE_SHARE * channel.room_per_s / load)
 
     def poll(self, channels: Sequence[Channel]) -> None:
-        """Send what is due. Heartbeats are due by the wall clock too: a slow simulation is not a dead vehicle."""
+        """Send what is due. Heartbeats are also due by the wall clock: a slow simulation is not a dead vehicle."""
         self._motion = self._status = None
         self._feel()
         now_s = self.commander.time_s
@@ -219,8 +220,8 @@ class Telemetry:
                 if due is None:
                     interval_s = self._interval_s(channel, number)
                     due = channel.next_s[number] = now_s if math.isfinite(interval_s) else math.inf
-                asked = number in self._news or (beat and number == dialect.HEARTBEAT.id)
-                if now_s + 1e-9 < due and not asked:
+                forced = number in self._news or (beat and number == dialect.HEARTBEAT.id)
+                if now_s + 1e-9 < due and not forced:
                     continue
                 if number not in made:
                     made[number] = self._makers[number]()
@@ -230,7 +231,7 @@ class Telemetry:
         self._news.clear()
 
     def _feel(self) -> None:
-        """Level of vibration: how much the accelerometer changes from one look to the next [PX4]."""
+        """Update the level of vibration: change of the accelerometer from one poll to the next [PX4]."""
         accels = self.commander.rig.accels
         if accels:
             new = np.array(accels[0].values, float)
@@ -242,14 +243,14 @@ class Telemetry:
 
     @property
     def motion(self) -> Motion:
-        """The autopilot's estimate, once for each look."""
+        """The autopilot's estimate of the motion, computed once per poll."""
         if self._motion is None:
             self._motion = self.commander.estimate()
         return self._motion
 
     @property
     def status(self) -> Status:
-        """Its state, once for each look."""
+        """The autopilot's state, computed once per poll."""
         if self._status is None:
             self._status = self.commander.status()
         return self._status
@@ -282,7 +283,7 @@ class Telemetry:
             (rig.receivers, numbers.MAV_SYS_STATUS_SENSOR_GPS),
         ):
             present |= flag if parts else 0
-        if not rig.receivers:  # it knows its place without: ground stations look for this flag alone
+        if not rig.receivers:  # the position is known without GNSS, but ground stations check this flag only
             present |= numbers.MAV_SYS_STATUS_SENSOR_GPS
         health = present
         if rig.receivers and status.gnss_fix < FIX_3D:
@@ -426,15 +427,15 @@ class Telemetry:
 
 
 def _speeds(v_N: np.ndarray) -> list[int]:
-    """In cm/s."""
+    """Velocity components as int16 in cm/s, from m/s."""
     return [_whole(float(v) * 100, 0, -32768, 32767) for v in v_N]
 
 
 def _both_ways(place: str) -> bool:
-    """Whether an actuator goes from -1 to 1: all but rotors and throttles."""
+    """Whether an actuator ranges from -1 to 1: all but rotors and throttles."""
     return not place.startswith(("rotor", "throttle", "engine", "motor"))
 
 
 def _whole(value: float, unknown: int, least: int, most: int) -> int:
-    """A whole number within limits; `unknown` if there is no number."""
+    """A number rounded and limited to an integer range; `unknown` if it is NaN."""
     return min(max(round(value), least), most) if math.isfinite(value) else unknown

@@ -1,4 +1,4 @@
-"""STATUSTEXT: sentences to all partners, cut into pieces of fifty signs as the protocol has them [MAVLink2]."""
+"""STATUSTEXT: sentences to all partners, split into pieces of fifty characters as the protocol requires [MAVLink2]."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.systems.commanded.mavlink.connections import Channel
 
 PIECE = 50
-MOST_WAITING = 32  # sentences; more are left out
+MOST_WAITING = 32  # sentences; further ones are dropped
 MOST_SIGNS = 400
 
 
 class Texts:
-    """Sentences that wait to be sent."""
+    """Queue of sentences that wait to be sent."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, str]] = deque()
         self._number = 0
 
     def say(self, text: str, severity: int = numbers.MAV_SEVERITY_INFO) -> None:
-        """To all who listen."""
+        """Queue a text for all partners, with a MAV_SEVERITY."""
         if len(self._waiting) < MOST_WAITING:
             self._waiting.append((severity, text[:MOST_SIGNS]))
 
     def refuse(self, text: str) -> None:
-        """Why something was not done."""
+        """Queue the reason of a refusal as a warning."""
         self.say(text, numbers.MAV_SEVERITY_WARNING)
 
     def send(self, channels: list[Channel]) -> None:
-        """Hand over what waits."""
+        """Send all queued texts to these channels."""
         while self._waiting:
             severity, text = self._waiting.popleft()
             raw = text.encode(errors="replace")

@@ -26,21 +26,21 @@ MOST_REFUSALS = 100  # kept
 
 
 def open_source(what: str = "auto", layout: str = "") -> Source:
-    """Who holds the sticks, by name."""
+    """Open a source of sticks by name: auto, a gamepad's device, keyboard, or a stick file."""
     if what == "keyboard":
         return Keyboard()
     if what.endswith(".csv"):
         return StickFile(load_sticks(what), load_layout(layout) if layout else None, Path(what).name)
     if what == "auto":
-        found = pads()
-        if not found:
+        gamepads = pads()
+        if not gamepads:
             raise LinkError("no gamepad is plugged in (/dev/input/js*); 'keyboard' or a stick file works without one")
-        what = found[0][0]
+        what = gamepads[0][0]
     return Gamepad(what, layout or None)
 
 
 class SticksOptions(FrontOptions):
-    """Who holds the sticks."""
+    """Options of the front end `sticks`: source of the sticks, layout, first flight mode."""
 
     sticks: Annotated[str, Field(description=texts.STICKS)] = "auto"
     stick_layout: Annotated[str, Field(description="TOML file: which axis and button does what.")] = ""
@@ -48,7 +48,7 @@ class SticksOptions(FrontOptions):
 
 
 class SticksFront:
-    """Hands sticks and buttons to the commander at every exchange; a stick file ends the flight after its last row."""
+    """Passes sticks and buttons to the commander at every exchange; a stick file ends the flight after its last row."""
 
     options_type = SticksOptions
     open_ended = True
@@ -61,11 +61,11 @@ class SticksFront:
         self.refused: list[str] = []  # what could not be done, and why
 
     def open(self, commander: Commander) -> None:
-        """Take hold of the sticks."""
+        """Open the source of the sticks."""
         self._source = open_source(self._what, self._layout)
 
     def poll(self, commander: Commander) -> None:
-        """Sticks first, then what the buttons ask for."""
+        """Pass on the sticks first, then the actions of the buttons."""
         assert self._source is not None
         now = self._source.read(commander.time_s)
         commander.sticks(now.roll, now.pitch, now.throttle, now.yaw)
@@ -90,15 +90,15 @@ class SticksFront:
         return why is None
 
     def announce(self) -> list[str]:
-        """Who holds the sticks."""
+        """A line for the user: which source the sticks come from."""
         return [f"sticks: {self._source.name if self._source is not None else self._what}"]
 
     @property
     def finished(self) -> bool:
-        """After the last row of a stick file, or when the keyboard ends it."""
+        """Whether the last row of a stick file has passed, or a key has ended the flight."""
         return self._source is not None and self._source.finished
 
     def close(self) -> None:
-        """Let go of the sticks. May be called twice."""
+        """Close the source; further calls do nothing."""
         if self._source is not None:
             self._source.close()

@@ -1,7 +1,7 @@
-"""Gamepads by Linux's joystick interface: /dev/input/js*, events of eight bytes [LinuxJoystick].
+"""Gamepads through Linux's joystick interface: /dev/input/js*, events of eight bytes [LinuxJoystick].
 
-An event is time (ms, 32 bits), value (16 bits with sign), type (1 button, 2 axis; 128 is added to what comes at the
-start), number. Values of axes are scaled by the kernel to -32767..32767. Not done: rumble, hot plugging, evdev.
+An event is time (ms, 32 bits), value (16 bits with sign), type (1 button, 2 axis; 128 is added to initial values),
+number. Values of axes are scaled by the kernel to -32767..32767. Not done: rumble, hot plugging, evdev.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ MOST_BYTES = 64 * 1024  # of one read: a sender faster than the reader must not 
 
 def pads(folder: Path = Path("/dev/input")) -> list[tuple[str, str]]:
     """Device and name of each gamepad of this computer that can be read."""
-    found = []
+    gamepads = []
     for path in sorted(folder.glob("js*")):
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
             try:
-                found.append((str(path), _name(handle)))
+                gamepads.append((str(path), _name(handle)))
             finally:
                 os.close(handle)
-    return found
+    return gamepads
 
 
 def _name(handle: int) -> str:
@@ -44,7 +44,7 @@ def _name(handle: int) -> str:
 
 
 class Gamepad:
-    """A pad, its axes and buttons as they are now."""
+    """A gamepad with the present values of its axes and buttons."""
 
     def __init__(self, device: str, layout: Layout | str | Path | None = None) -> None:
         try:
@@ -62,17 +62,17 @@ class Gamepad:
             raise
         self.axes: dict[int, int] = {}
         self.buttons = 0
-        self.strange = 0  # events that are none
+        self.strange = 0  # invalid events
         self._rest = b""
         self._actions: list[str] = []
 
     @property
     def finished(self) -> bool:
-        """A pad never is."""
+        """False: a gamepad has no end."""
         return False
 
     def read(self, time_s: float) -> Sticks:
-        """Take the events that came."""
+        """Process new events; returns the positions of the sticks."""
         try:
             data = os.read(self._handle, MOST_BYTES)
         except BlockingIOError:
@@ -89,12 +89,12 @@ class Gamepad:
         return self.layout.sticks(self.axes, self.buttons)
 
     def actions(self) -> list[str]:
-        """What its buttons asked for since the last call."""
-        asked, self._actions = self._actions, []
-        return asked
+        """Actions of the buttons that were pressed since the last call."""
+        actions, self._actions = self._actions, []
+        return actions
 
     def close(self) -> None:
-        """Let go of it. May be called twice."""
+        """Close the device; further calls do nothing."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -105,7 +105,7 @@ class Gamepad:
         elif kind & ~INITIAL == BUTTON and number < MOST_BUTTONS:
             before = self.buttons
             self.buttons = before | 1 << number if value else before & ~(1 << number)
-            if not kind & INITIAL:  # held down at the start is not pressed
+            if not kind & INITIAL:  # a button held down at the start does not count as pressed
                 self._actions += self.layout.actions(before, self.buttons)
         else:
             self.strange += 1

@@ -1,4 +1,4 @@
-"""The keyboard of a terminal as sticks. A terminal reports no release of a key: a stick goes back when no more come.
+"""The keyboard of a terminal as sticks. A terminal reports no key release: a stick returns when no more keys arrive.
 
 w, s throttle; a, d yaw; arrows pitch and roll; space all to the middle; 1 arm, 2 disarm, t take-off, l land, r return,
 h hold, p position, o altitude, i stabilized; q ends.
@@ -29,7 +29,7 @@ ORDERS = {
 
 
 class Keyboard:
-    """Keys of a terminal; `close` gives it back as it was."""
+    """Keys of a terminal as sticks; `close` restores the terminal's settings."""
 
     name = "keyboard"
 
@@ -40,13 +40,13 @@ class Keyboard:
             self._before = termios.tcgetattr(self._handle)
             tty.setcbreak(self._handle)
         elif handle is None:
-            raise LinkError("the keyboard can be used in a terminal only")
+            raise LinkError("sticks: standard input is no terminal; start it in one, or give a gamepad or a stick file")
         self._pressed: dict[str, tuple[float, float]] = {}  # value and until when
         self._actions: list[str] = []
         self.finished = False
 
     def read(self, time_s: float) -> Sticks:
-        """Take the keys that came."""
+        """Process the keys pressed since the last call; returns the positions of the sticks."""
         data = b""
         if not self.finished and select.select([self._handle], [], [], 0.0)[0]:
             data = os.read(self._handle, 4096)
@@ -71,12 +71,12 @@ class Keyboard:
             self.finished = True
 
     def actions(self) -> list[str]:
-        """What keys asked for since the last call."""
-        asked, self._actions = self._actions, []
-        return asked
+        """Actions of the keys pressed since the last call."""
+        actions, self._actions = self._actions, []
+        return actions
 
     def close(self) -> None:
-        """Give the terminal back. May be called twice."""
+        """Restore the terminal's settings; further calls do nothing."""
         if self._before is not None:
             termios.tcsetattr(self._handle, termios.TCSADRAIN, self._before)
             self._before = None

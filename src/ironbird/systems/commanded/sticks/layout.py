@@ -43,7 +43,7 @@ Axis = Annotated[int, Field(ge=0, lt=MOST_AXES)]
 
 
 class Layout(BaseModel):
-    """A pad's axes, buttons and shape."""
+    """Layout of a gamepad: its axes, buttons, calibration, expo and dead zone."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +63,7 @@ class Layout(BaseModel):
     }  # fmt: skip
 
     def sticks(self, axes: dict[int, int], buttons: int) -> Sticks:
-        """What the sticks mean; an axis without an event yet is in its middle."""
+        """Positions of the sticks for raw axis values; an axis without an event yet is centred."""
         values = {name: self._stick(name, axes) for name in GIMBALS}
         roll, pitch, throttle, yaw = (values[name] for name in MODES[self.mode])
         return Sticks(roll, pitch, throttle, yaw, buttons)
@@ -76,13 +76,13 @@ class Layout(BaseModel):
         return shaped(-value if name in self.reversed else value, dead_zone=self.dead_zone, expo=self.expo)
 
     def actions(self, before: int, now: int) -> list[str]:
-        """What the buttons that were pressed since then ask for, in the order of their numbers."""
+        """Actions of the buttons pressed between two button masks, in the order of their numbers."""
         new = now & ~before
         numbers = [number for number in range(MOST_BUTTONS) if new >> number & 1]
         return [self.buttons[str(number)] for number in numbers if str(number) in self.buttons]
 
     def text(self) -> str:
-        """As a file that `load_layout` reads."""
+        """The layout as TOML text that `load_layout` reads."""
         lines = [
             f'name = "{"".join(sign for sign in self.name if sign.isprintable() and sign not in chr(34) + chr(92))}"'
         ]
@@ -109,25 +109,25 @@ PADS = (  # by a part of the name; the last fits all
 
 
 def usual_file() -> Path:
-    """Where a calibration is kept."""
+    """Path of the file in which a calibration is stored."""
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(base) / "ironbird" / "sticks.toml"
 
 
 def layout_for(name: str, file: Path | str | None = None) -> Layout:
-    """The layout of a file, of the kept calibration if it is for this pad, or a default by the pad's name."""
+    """Layout for a gamepad: of a file, of the stored calibration if it is for this gamepad, or a default by name."""
     if file:
         return load_layout(file)
-    kept = usual_file()
-    if kept.exists():
-        layout = load_layout(kept)
+    stored = usual_file()
+    if stored.exists():
+        layout = load_layout(stored)
         if layout.name.lower() in name.lower():
             return layout
     return next(layout for layout in PADS if layout.name.lower() in name.lower())
 
 
 def load_layout(path: Path | str) -> Layout:
-    """Read a file; `LinkError` names it, the key and the cure."""
+    """Read a layout file; `LinkError` names the file, the key and the cure."""
     try:
         data: dict[str, Any] = read_toml(read_bytes(Path(path)).decode("utf-8-sig"))
         layout = Layout.model_validate(data)

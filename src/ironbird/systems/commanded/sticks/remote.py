@@ -1,4 +1,4 @@
-"""Sticks over MAVLink: whoever holds them flies a vehicle of any autopilot through the client."""
+"""Sticks over MAVLink: flies a vehicle of any autopilot by hand through the client."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ironbird.ground.client.faces import RemoteVehicle, connect
 from ironbird.systems.commanded.sticks.source import Source
 
 LOOK_S = 0.02
-ACTION_S = 20.0  # deadline of what a button asks for
+ACTION_S = 20.0  # deadline of a button's action
 
 
 def fly_by_hand(
     source: Source, address: str, *, mode: str, until_s: float, say: Callable[[str], None], within_s: float = 30.0
 ) -> None:
-    """Send sticks until the time is over or the source ends; what buttons ask for is done meanwhile, one by one."""
+    """Send sticks until the time is over or the source ends; actions of buttons run meanwhile, one by one."""
     with connect(address, within_s=within_s) as vehicle, ThreadPoolExecutor(1) as hands:
         say(f"{vehicle.telemetry.autopilot}, {vehicle.telemetry.kind}: mode {vehicle.telemetry.mode}")
-        begin, asked = time.monotonic(), list[tuple[str, Future[None]]]()
+        begin, pending = time.monotonic(), list[tuple[str, Future[None]]]()
         if mode:
-            asked.append((mode, hands.submit(_do, vehicle, mode)))
+            pending.append((mode, hands.submit(_do, vehicle, mode)))
         while (now_s := time.monotonic() - begin) < until_s and not source.finished:
             now = source.read(now_s)
             vehicle.sticks(now.roll, now.pitch, now.throttle, now.yaw, now.buttons)
-            asked += [(action, hands.submit(_do, vehicle, action)) for action in source.actions()]
-            asked = [one for one in asked if not _told(*one, say)]
+            pending += [(action, hands.submit(_do, vehicle, action)) for action in source.actions()]
+            pending = [one for one in pending if not _reported(*one, say)]
             time.sleep(LOOK_S)
 
 
@@ -48,8 +48,8 @@ def _do(vehicle: RemoteVehicle, action: str) -> None:
         vehicle.set_mode(action, within_s=ACTION_S)
 
 
-def _told(action: str, future: Future[None], say: Callable[[str], None]) -> bool:
-    """Say how an action ended, if it has."""
+def _reported(action: str, future: Future[None], say: Callable[[str], None]) -> bool:
+    """Report how an action ended through `say`; returns whether it has ended."""
     if not future.done():
         return False
     error = future.exception()

@@ -1,4 +1,4 @@
-"""From what a pad says to what a stick means: calibration, dead zone, expo."""
+"""From raw axis values of a gamepad to stick positions: calibration, dead zone, expo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FULL = 32767  # of an axis, as Linux's joystick interface scales it
 
 
 class Calibration(BaseModel):
-    """What an axis says at its ends and in its middle; straight lines between."""
+    """Raw values of an axis at its ends and at its centre; linear in between."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -25,13 +25,13 @@ class Calibration(BaseModel):
         return self
 
     def normal(self, raw: int) -> float:
-        """-1 at the low end, 0 in the middle, 1 at the high end, and no more beyond."""
+        """Stick position of a raw value: -1 at the low end, 0 at the centre, 1 at the high end; limited beyond."""
         span = self.high - self.centre if raw > self.centre else self.centre - self.low
         return min(max((raw - self.centre) / span, -1.0), 1.0)
 
 
 def shaped(value: float, *, dead_zone: float = 0.0, expo: float = 0.0) -> float:
-    """A stick from -1 to 1 behind a dead zone, softer in the middle by expo: (1 - e) x + e x^3.
+    """A stick position from -1 to 1 after dead zone and expo, which lowers the gain near the centre: (1 - e) x + e x^3.
 
     Outside the dead zone the whole range is kept: x = (|v| - d) / (1 - d).
     """

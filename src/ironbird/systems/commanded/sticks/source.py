@@ -1,4 +1,4 @@
-"""Where sticks come from."""
+"""Interface of sources of stick positions: gamepad, keyboard, stick file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_AXES, MOST_BUTTONS = 64, 16
 
 @dataclass(frozen=True)
 class Sticks:
-    """Sticks from -1 to 1: right, forward, up and clockwise are positive; a bit for each button."""
+    """Stick positions from -1 to 1: right, forward, up and clockwise are positive; one bit per button."""
 
     roll: float = 0.0
     pitch: float = 0.0
@@ -20,19 +20,19 @@ class Sticks:
 
 
 class Source(Protocol):
-    """A source of stick positions."""
+    """A source of stick positions and button actions."""
 
     name: str
 
     def read(self, time_s: float) -> Sticks:
-        """Where they are at this time; never waits. `LinkError` if it is gone."""
+        """Stick positions at this time (s); never waits. `LinkError` if the device is gone."""
 
     def actions(self) -> list[str]:
-        """What its buttons asked for since the last call."""
+        """Actions of the buttons that were pressed since the last call."""
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether the source has ended."""
 
     def close(self) -> None:
-        """Let go of it. May be called twice."""
+        """Close the source; further calls do nothing."""

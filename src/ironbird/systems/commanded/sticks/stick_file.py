@@ -24,7 +24,7 @@ Row = tuple[float, Sticks]
 
 
 def stick_text(rows: Sequence[Row]) -> str:
-    """As `parse_sticks` reads it; rows that change nothing are left out, but the last."""
+    """Text of a stick file as `parse_sticks` reads it; rows that change nothing are left out, except the last."""
     lines = [",".join(COLUMNS)]
     before: Sticks | None = None
     for place, (time_s, now) in enumerate(rows):
@@ -45,7 +45,7 @@ def load_sticks(path: Path | str) -> list[Row]:
 
 
 def parse_sticks(text: str, where: str = "stick file") -> list[Row]:
-    """Rows in the order of time."""
+    """Rows of a stick file's text, which must be in the order of time; `where` names the file in errors."""
     rows: list[Row] = []
     try:
         table = list(csv.reader(io.StringIO(text)))
@@ -73,24 +73,24 @@ def parse_sticks(text: str, where: str = "stick file") -> list[Row]:
             raise LinkError(f"{at}: time {time_s!r} s must rise from line to line, from 0 on")
         rows.append((time_s, Sticks(sticks[0], sticks[1], sticks[2], sticks[3], buttons)))
     if not rows:
-        raise LinkError(f"{where}: there are no rows")
+        raise LinkError(f"{where}: there are no rows below the first line; write one for each change of the sticks")
     return rows
 
 
 class StickFile:
-    """A stick file as a source of stick positions: the same at the same time, always."""
+    """A stick file as a source of stick positions: the same positions at the same times."""
 
     def __init__(self, rows: Sequence[Row], layout: Layout | None = None, name: str = "stick file") -> None:
         self.name = name
         self._rows, self._times = list(rows), [time_s for time_s, _ in rows]
         self._layout = layout or Layout()
-        self._next = 0  # row whose buttons were not looked at yet
+        self._next = 0  # first row whose buttons were not processed yet
         self._actions: list[str] = []
         self._buttons = 0
         self.finished = False
 
     def read(self, time_s: float) -> Sticks:
-        """Of the last row that is not later than this."""
+        """Stick positions of the last row that is not later than `time_s`."""
         place = bisect.bisect_right(self._times, time_s + 1e-9)  # ticks are whole milliseconds
         for row in self._rows[self._next : place]:
             self._actions += self._layout.actions(self._buttons, row[1].buttons)
@@ -100,9 +100,9 @@ class StickFile:
         return self._rows[place - 1][1] if place else Sticks()
 
     def actions(self) -> list[str]:
-        """What the buttons asked for since the last call."""
-        asked, self._actions = self._actions, []
-        return asked
+        """Actions of the buttons that were pressed since the last call."""
+        actions, self._actions = self._actions, []
+        return actions
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: the file was read as a whole."""
