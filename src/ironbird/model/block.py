@@ -40,16 +40,16 @@ class View:
 
 
 class Block:
-    """Base of all parts.
+    """Base class of all blocks.
 
     A continuous block gives `derivative` (if it has states) and `output`. A sampled block is made with
     `sample_s=...` and gives `update` (next states) and `output`; its outputs are held between samples. A
     continuous block without states may also be made with `sample_s`: it is then evaluated at that rate
-    and held, which is how slow things run slowly. `project` may return states to their manifold after each
+    and held, which saves time for slow parts. `project` may return states to their manifold after each
     step (a quaternion to unit length). `u` carries inputs, noise streams and the clock.
 
-    `role` says on which side of the loop a block stands: `plant` (vehicle, surroundings, sensors), `controller` or
-    `estimator` (the control system), or `transform` (axes or mixing: it stands on the side whose signals it reads).
+    `role` is the side of the loop that a block belongs to: `plant` (vehicle, surroundings, sensors), `controller` or
+    `estimator` (the control system), or `transform` (axes or mixing: it belongs to the side whose signals it reads).
     """
 
     source: ClassVar[str] = ""  # where the equations come from: a key of docs/references.bib and a place in it
@@ -59,53 +59,53 @@ class Block:
         self.sample_s = sample_s
         self.offset_s = offset_s
         self.signals: dict[str, Signal] = {}
-        self.equations: dict[str, object] = {}  # kept by ironbird.model.equations, by path
+        self.equations: dict[str, object] = {}  # cache of ironbird.model.equations, by path
         for cls in reversed(type(self).__mro__):
             for name, value in vars(cls).items():
                 if isinstance(value, Signal):
                     self.signals[name] = value
 
     def __getstate__(self) -> dict[str, object]:
-        """What a copy keeps: not the equations, which are made again."""
+        """State for copies and pickles: without the cached equations, which are derived again."""
         return {**self.__dict__, "equations": {}}
 
     def declare(self, name: str, signal: Signal) -> None:
-        """Add (or replace) a declaration of this instance; for parts whose size is a choice."""
+        """Add (or replace) a declaration of this instance; for blocks whose number of ports is an argument."""
         self.signals[name] = signal
         self.equations.clear()
 
     def of_kind(self, kind: type[_S]) -> dict[str, _S]:
-        """The declarations of one kind, in order."""
+        """The declarations of one kind by name, in order of declaration."""
         return {name: signal for name, signal in self.signals.items() if isinstance(signal, kind)}
 
     @property
     def inputs(self) -> dict[str, In]:
-        """Declared input ports."""
+        """Declared input ports by name."""
         return self.of_kind(In)
 
     @property
     def outputs(self) -> dict[str, Out]:
-        """Declared output ports."""
+        """Declared output ports by name."""
         return self.of_kind(Out)
 
     @property
     def states(self) -> dict[str, State]:
-        """Declared states."""
+        """Declared states by name."""
         return self.of_kind(State)
 
     @property
     def params(self) -> dict[str, Param]:
-        """Declared parameters."""
+        """Declared parameters by name."""
         return self.of_kind(Param)
 
     @property
     def noises(self) -> dict[str, Noise]:
-        """Declared noise streams."""
+        """Declared noise streams by name."""
         return self.of_kind(Noise)
 
     @property
     def clocks(self) -> dict[str, Clock]:
-        """Declared clocks."""
+        """Declared clocks by name."""
         return self.of_kind(Clock)
 
     @property
@@ -126,7 +126,7 @@ class Block:
         return {}
 
     def project(self, x: View, p: View) -> Values:
-        """States brought back to where they belong after a step; those not named stay."""
+        """States projected back to their manifold after a step; states that are not returned stay unchanged."""
         return {}
 
 

@@ -21,7 +21,7 @@ Shape = int | tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """What all declarations share; `shape` is 1, n (a column) or (rows, columns)."""
+    """Base class of declarations: unit, shape, frame, range and text; `shape` is 1, n (a column) or (rows, columns)."""
 
     unit: str
     shape: Shape = 1
@@ -38,12 +38,12 @@ class Signal:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the shape."""
         return self.shape if isinstance(self.shape, int) else self.shape[0]
 
     @property
     def columns(self) -> int:
-        """Number of columns."""
+        """Number of columns of the shape."""
         return 1 if isinstance(self.shape, int) else self.shape[1]
 
     @property
@@ -52,7 +52,7 @@ class Signal:
         return self.rows * self.columns
 
     def describe(self) -> str:
-        """Unit, and shape and frame where they matter, as error messages show them."""
+        """Unit, and shape and frame unless trivial, as shown in error messages."""
         text = self.unit
         if self.size > 1:
             text += f" x{self.size}" if self.columns == 1 else f" {self.rows}x{self.columns}"
@@ -68,7 +68,7 @@ def entry_names(path: str, size: int) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class In(Signal):
-    """An input port.
+    """Declaration of an input port.
 
     A port with `gather=True` takes any number of connections and adds them (forces on a body); with none
     it is zero. Any other port takes exactly one, or its `default`.
@@ -80,19 +80,19 @@ class In(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Out(Signal):
-    """An output port."""
+    """Declaration of an output port."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class State(Signal):
-    """A state; `init` is its value at time zero, or the name of a parameter that holds it."""
+    """Declaration of a state; `init` is its value at time zero, or the name of a parameter that holds it."""
 
     init: Number | str = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Param(Signal):
-    """A parameter; without `default` the vehicle file must give it. Tunable ones may change during a run."""
+    """Declaration of a parameter; without `default` the vehicle file must set it. Tunable ones can change in a run."""
 
     default: Number | None = None
     tunable: bool = False
@@ -100,7 +100,7 @@ class Param(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Signal):
-    """A stream of independent random numbers, one draw per tick (or per sample of a sampled block)."""
+    """Declaration of a stream of independent random numbers, one draw per tick (or per sample of a sampled block)."""
 
     unit: str = "1"
     kind: Literal["normal", "uniform"] = "normal"
@@ -108,6 +108,6 @@ class Noise(Signal):
 
 @dataclass(frozen=True, kw_only=True)
 class Clock(Signal):
-    """Simulation time, read like an input."""
+    """Declaration of the simulation time (s), read like an input."""
 
     unit: str = field(default="s")

@@ -12,15 +12,16 @@ from ironbird.symbolic.rotation import norm
 
 Expr = ca.SX
 
-NOTHING, BALL, CYLINDER, BOX = range(4)  # kinds
-KIND, CENTRE, VELOCITY, AXES, HALF, FRICTION, RESTITUTION, LANDING = 0, 1, 4, 7, 16, 19, 20, 21  # rows of a slot
+NOTHING, BALL, CYLINDER, BOX = range(4)  # kind of shape
+# first row of each quantity in a slot
+KIND, CENTRE, VELOCITY, AXES, HALF, FRICTION, RESTITUTION, LANDING = 0, 1, 4, 7, 16, 19, 20, 21
 SLOT_ROWS = 22
-FAR_M = 1000.0  # distance to a slot with nothing in it
-_NEVER_M = -1e9  # a side that a shape does not have
+FAR_M = 1000.0  # m, distance to an empty slot
+_NEVER_M = -1e9  # half size along an axis that the shape does not have
 
 
 def slot_place(slot: Expr, since: Expr) -> Expr:
-    """Centre of a shape that has moved evenly since its slot was filled."""
+    """Centre of a shape that has moved at constant velocity for `since` seconds after its slot was filled."""
     return slot[CENTRE : CENTRE + 3] + slot[VELOCITY : VELOCITY + 3] * since
 
 
