@@ -42,5 +42,5 @@ FAULTS = (
     _fault("acks_only", "Only acknowledgements of commands, missions and parameters come through.", NONE, switch()),
 )  # fmt: skip
 ROUTE_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"route.": "communication telemetry MAVLink radio packet network latency ground station"}

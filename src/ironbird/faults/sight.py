@@ -42,5 +42,5 @@ FAULTS = (
     _fault("dropout", "Samples do not arrive.", "share of samples", Replace(0.0, 1.0)),
 )  # fmt: skip
 SIGHT_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"sight.": "camera lidar vision picture video perception rangefinder sensor"}

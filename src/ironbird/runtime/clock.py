@@ -1,4 +1,4 @@
-"""Pace of a run: as fast as it goes, or tied to the wall clock; the only place that reads it during a run."""
+"""Pace of a run: as fast as possible, or tied to the wall clock; the only module that reads the wall clock in a run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pace:
             time.sleep(due - now)
 
     def advance(self, library: ctypes.CDLL, args: RunArgs, state: RunState) -> None:
-        """Have the kernel make the ticks of `args`, each at its moment."""
+        """Let the kernel run the ticks of `args`, each at its wall-clock time."""
         if self._begin is not None and self._begin_ns < 0:
             self._begin_ns = self._begin()
         step = max(1, math.ceil(SHORTEST_STEP_S * self.speed / state.model.step_s - 1e-9))
@@ -64,5 +64,5 @@ class Pace:
 
     @property
     def late_s(self) -> np.ndarray:
-        """How late each step of a kernel was."""
+        """Lateness in s of each step of the kernel."""
         return np.concatenate(self._late_s) if self._late_s else np.zeros(0)

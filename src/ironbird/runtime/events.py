@@ -1,4 +1,4 @@
-"""Parameter events: what changes which parameter, when, how much, in which lanes. Applied inside the kernel."""
+"""Parameter events: which parameter changes, when, by how much and in which lanes. Applied inside the kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class ParamEvent:
-    """One parameter changed within a time window.
+    """A change of one parameter within a time window.
 
     Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
     value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
@@ -42,7 +42,7 @@ class ParamEvent:
     when: Predicate | None = None
 
     def record(self, model: CompiledModel, lane: int, trigger: int = -1) -> list[EventRecord]:
-        """The kernel's form, one per scalar of the parameter."""
+        """Records for the kernel, one per scalar of the parameter."""
         signal = model.flat.p.signals.get(self.param.partition("[")[0])
         rows = model.param_rows(self.param)
         assert signal is not None

@@ -1,4 +1,4 @@
-"""A flight's Parquet file read back as a log, so that every writer of logs can take it."""
+"""Reading a flight's Parquet file back as a log, so that every writer of logs can use it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENTRY = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<index>\d{1,4})\])?")
 
 
 def read_log(path: Path) -> Log:
-    """The log of one vehicle, as `Log.to_parquet` wrote it; the same values to the last bit."""
+    """The log of one vehicle as written by `Log.to_parquet`; the same values to the last bit."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
