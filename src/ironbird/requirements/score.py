@@ -67,7 +67,7 @@ VELOCITIES = tuple(f"{BODY.velocity}[{i}]" for i in range(3))
 
 @dataclass(frozen=True)
 class Assessment:
-    """Score of each lane, 1 (safe) to 0; `level` is an index into LEVELS, `shares` those of the samples [lane, level]."""
+    """Score of each lane, 1 (safe) to 0; `level` is an index into LEVELS; `shares` of the samples [lane, level]."""
 
     score: np.ndarray
     level: np.ndarray

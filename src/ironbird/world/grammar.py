@@ -1,7 +1,7 @@
-"""What may stand in a world file. Angles in degrees and heights upwards, as people write them; `files.py` builds it.
+"""Grammar of world files. Angles are in degrees and heights are upwards; `files.py` builds the world.
 
-A thing's `height_m` is that of its foot over the ground below its place, or over the world's origin with
-`above = "origin"`. Its place is that of its middle; it is turned by yaw, pitch, roll about its middle.
+An object's `height_m` is that of its foot over the ground below it, or over the world's origin with
+`above = "origin"`. Its position is that of its centre, about which it is turned by yaw, pitch, roll.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self  # pydantic would copy a default for every file
+        return self  # pydantic would otherwise copy a default for every file
 
 
 class OriginTable(_Table):
-    """Where on the earth the world lies."""
+    """Geodetic position of the world's origin."""
 
     latitude_deg: Annotated[float, Field(ge=-90, le=90)]
     longitude_deg: Annotated[float, Field(ge=-180, le=180)]
@@ -67,14 +67,14 @@ class TerrainTable(_Table):
 
 
 class WaterTable(_Table):
-    """A level surface."""
+    """Water with a level surface."""
 
     height_m: Metres = 0.0
     material: Name | None = None
 
 
 class LightTable(_Table):
-    """Sun and fog."""
+    """Position of the sun, sky colour and fog."""
 
     sun_azimuth_deg: Degrees = 143.0
     sun_elevation_deg: Annotated[float, Field(ge=-90, le=90)] = 46.0
@@ -84,7 +84,7 @@ class LightTable(_Table):
 
 
 class MaterialTable(_Table):
-    """A surface."""
+    """A surface material."""
 
     friction: Annotated[float, Field(ge=0, le=10)] = 0.6
     restitution: Share = 0.2
@@ -95,7 +95,7 @@ class MaterialTable(_Table):
 
 
 class ThingTable(_Table):
-    """Where a thing is."""
+    """Position and attitude of an object."""
 
     name: Name | None = None
     north_m: Metres = 0.0
@@ -123,7 +123,7 @@ class CylinderTable(ThingTable):
 
 
 class SphereTable(ThingTable):
-    """A ball."""
+    """A sphere."""
 
     radius_m: Size
 
@@ -177,7 +177,7 @@ class PadTable(_Table):
 
 
 class SwayTable(_Table):
-    """Motion on waves."""
+    """Motion of a ship on waves."""
 
     period_s: Annotated[float, Field(ge=0.1, le=1e4)] = 8.0
     heave_m: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -204,7 +204,7 @@ class MoverTable(_Table):
 
 
 class WorldTable(_Table):
-    """A world file."""
+    """Content of a world file."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""

@@ -1,4 +1,4 @@
-"""How every pixel moves to the next picture, without error. Ground truth for optical flow, no product."""
+"""Motion of every pixel to the next image, without error. Ground truth for optical flow, no product."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FlowCamera(PictureSensor):
     UNITS = {"flow_px": "1"}
 
     def measure(self, sight: Sight) -> Data:
-        """The picture of motions."""
+        """The flow image of one sample."""
         later = sight.time_s + 1.0 / self.rate_hz
         origins, directions, hits = self.look(sight)
         points = origins + hits.range_m[:, None] * directions
@@ -36,8 +36,8 @@ class FlowCamera(PictureSensor):
             place, R_NS = (np.repeat(part, self.width, axis=0) for part in self.poses(sight, lines))
         else:
             place, R_NS = self.poses(sight, later)
-        seen = self.project(np.einsum("nij,ni->nj", np.broadcast_to(R_NS, (len(points), 3, 3)), points - place))
+        pixels = self.project(np.einsum("nij,ni->nj", np.broadcast_to(R_NS, (len(points), 3, 3)), points - place))
         down, right = np.divmod(np.arange(len(points)), self.width)
-        flow = seen - np.stack([right, down], axis=-1)
+        flow = pixels - np.stack([right, down], axis=-1)
         flow[hits.object < 0] = np.nan
         return {"flow_px": flow.reshape(self.height, self.width, 2)}

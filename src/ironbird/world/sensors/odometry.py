@@ -17,7 +17,7 @@ from ironbird.world.native import uniforms
 from ironbird.world.sensors.sensor import Data, Sensor, Sight
 from ironbird.world.track import turned
 
-STEP_S = 0.01  # over which velocities are taken
+STEP_S = 0.01  # s over which velocities are computed
 
 
 class Odometry(Sensor):
@@ -65,11 +65,11 @@ class Odometry(Sensor):
         }  # fmt: skip
 
     def blinded(self, data: Data) -> Data:
-        """It has lost its way and says so."""
+        """The estimate of a unit that has lost tracking and reports it."""
         return dict(data, lost=np.ones(1, np.uint8))
 
     def occluded(self, data: Data, share: float) -> Data:
-        """With less to see it is less sure; from nine tenths on it is lost."""
+        """The estimate with less to see: less certain, and lost from nine tenths on."""
         if share > 0.9:
             return self.blinded(data)
         unsure = {key: data[key] / (1 - share) for key in ("deviation_m", "deviation_mps")}

@@ -24,7 +24,7 @@ class RadarAltimeter(EchoSensor):
     power: Annotated[float, Field(gt=0, le=1)] = 0.05
 
     def measure(self, sight: Sight) -> Data:
-        """range_m of one number."""
+        """Range in m as one number (`range_m`)."""
         rays = cone(np.radians(self.beam_deg) / 2, 6)
         origins, directions = self.rays(sight, rays, sight.time_s)
         hits = sight.scene.cast(origins, directions, self.max_m, skip=sight.skip)

@@ -37,7 +37,7 @@ class ScanningLidar(EchoSensor):
         return self.directions()
 
     def measure(self, sight: Sight) -> Data:
-        """range_m and intensity (rings, columns), points_m, and when each column was measured before the sample."""
+        """range_m and intensity (rings, columns), points_m, and the time in s of each column before the sample."""
         rays = self._beams
         offset = (np.arange(1, self.columns + 1) / self.columns - 1.0) / self.rate_hz
         times = np.broadcast_to(sight.time_s + offset, (self.rings, self.columns)).reshape(-1)
