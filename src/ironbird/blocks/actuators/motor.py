@@ -38,7 +38,7 @@ class MotorCurve(Block):
     health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the speed left; 0 is dead")
 
     def steady_speed(self, u: View, p: View) -> ca.SX:
-        """Speed at which the motor settles."""
+        """Steady-state speed of the motor in rad/s."""
         driven = p.override > 0.5
         sigma = clip(ca.if_else(driven, p.override_throttle, u.alive * u.throttle), 0, 1)
         fed = sigma * u.voltage_ratio

@@ -1,4 +1,4 @@
-"""Mixes commands or deflections of control surfaces, linearly."""
+"""Linear mixer of commands or deflections of control surfaces."""
 
 from __future__ import annotations
 

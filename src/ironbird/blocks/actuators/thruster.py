@@ -10,7 +10,7 @@ from ironbird.symbolic.smooth import clip
 
 
 class ThrusterDrive:
-    """What all thrusters share: place, lag, and the faults of `Motor` under the same names."""
+    """Base of all thrusters: position, lag, and the faults of `Motor` under the same names."""
 
     command = In(unit="1", low=-1.0, high=1.0, doc="share of the full speed or force; negative is reverse")
     force_B = Out(unit="N", shape=3, frame="B", doc="on the hull")
@@ -29,11 +29,11 @@ class ThrusterDrive:
     )
 
     def asked(self, u: View, p: View) -> ca.SX:
-        """The command in force, -1 to 1."""
+        """The command in force, from -1 to 1, with overriding faults applied."""
         return clip(ca.if_else(p.override > 0.5, p.override_throttle, u.command), -1, 1)
 
     def gain(self, p: View) -> ca.SX:
-        """Of the first-order lag; zero while stuck."""
+        """Gain of the first-order lag in 1/s; zero while stuck."""
         return ca.if_else(p.stuck > 0.5, 0, 1 / p.time_constant)
 
 

@@ -10,8 +10,8 @@ from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 
-ROLLS_MPS = 0.01  # rolling resistance has its full size above this speed
-UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # of other bodies: rolling needs none of them
+ROLLS_MPS = 0.01  # m/s above which rolling resistance has its full size
+UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # ports of other bodies that rolling does not need
 
 
 class DifferentialRover(RigidBodyPorts):
@@ -51,7 +51,7 @@ class DifferentialRover(RigidBodyPorts):
             del self.signals[name]
 
     def _motion(self, left: ca.SX, right: ca.SX, p: View) -> tuple[ca.SX, ca.SX]:
-        """Forward speed and yaw rate of two wheel speeds, or their derivatives."""
+        """Forward speed (m/s) and yaw rate (rad/s) of two wheel speeds, or their derivatives."""
         along_left = p.wheel_radius * p.left_radius * left
         along_right = p.wheel_radius * p.right_radius * right
         return (along_left + along_right) / 2, (along_left - along_right) / p.wheel_separation

@@ -55,7 +55,7 @@ class MarineBody(RigidBodyPorts):
         self.planar = planar
 
     def _load(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Force and moment at the origin that are left to accelerate the body and its added mass."""
+        """Force (N) and moment (N m) at the origin that accelerate the body and its added mass."""
         R_NB = quaternion.rotation_matrix(x.q)
         weight = p.mass * (R_NB.T @ u.gravity_N)
         momentum = p.mass * (x.v + ca.cross(x.w, p.centre_of_mass))
@@ -78,7 +78,7 @@ class MarineBody(RigidBodyPorts):
         return force - p.added_mass * ca.cross(x.w, current_B), moment
 
     def _acceleration(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Derivatives of v and w."""
+        """Time derivatives of the velocity v and the angular velocity w in body axes."""
         force, moment = self._load(x, u, p)
         r = p.centre_of_mass
         skew = ca.vertcat(ca.horzcat(0, -r[2], r[1]), ca.horzcat(r[2], 0, -r[0]), ca.horzcat(-r[1], r[0], 0))

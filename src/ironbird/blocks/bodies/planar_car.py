@@ -10,7 +10,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, wrap_angle
 
-FOLLOW_S = 0.05  # the height follows the ground with this lag
+FOLLOW_S = 0.05  # s, lag with which the height follows the ground
 
 
 def attitude_on_ground(yaw: ca.SX, slope: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -87,9 +87,9 @@ class PlanarCar(RigidBodyPorts):
             self.declare(f"camber_{axle}", Out(unit="rad", doc=f"lean of the {axle} wheels, positive to the right"))
 
     def _spring_moment(self, x: View, p: View) -> ca.SX:
-        """On the axles: backward, and to the left."""
+        """Moments of the springs on the axles (N m): backward, and to the left."""
         held = p.lean_stiffness * x.lean + p.lean_damping * x.lean_rate
-        unsprung = p.mass * p.cg_height - p.sprung_mass * p.sprung_height  # carried by the wheels directly
+        unsprung = p.mass * p.cg_height - p.sprung_mass * p.sprung_height  # carried directly by the wheels
         return ca.vertcat(held[1], -held[0]) + unsprung * x.felt
 
     def derivative(self, x: View, u: View, p: View) -> Rates:

@@ -48,10 +48,10 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import Out, Param, State
 from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
 
-COURSE_LEASH_RAD = 0.8  # how far sticks lead the course away from the heading
-AIM_MOVED_M = 0.5  # a place that moved so far is another one: the way there begins here
-CREEP = 0.02  # of the cruise speed: least speed on the way to a place, so that it is reached
-LEASH_M = 1.0  # how far sticks lead the set-point away from a craft that holds its place
+COURSE_LEASH_RAD = 0.8  # rad by which sticks may lead the course away from the heading
+AIM_MOVED_M = 0.5  # m; a commanded position that moved farther is a new one: the path begins at the vehicle
+CREEP = 0.02  # share of the cruise speed: least speed on the way to a position, so that it is reached
+LEASH_M = 1.0  # m by which sticks may lead the set-point away from a vehicle that holds its position
 
 if TYPE_CHECKING:
     _Base = MissionTable
@@ -60,7 +60,7 @@ else:
 
 
 class DriveCommands(DrivePorts, _Base):
-    """What commands from outside add to a navigator of a vehicle that is driven along a path. Sampled.
+    """Extension of a path navigator by external commands. Sampled.
 
     Disarmed, armed and on hold it stands (a boat drifts). To a place (return, go to, offboard position) it drives along
     the line from where it was then, and stops there. Sticks: `manual` turn and push as they are; `position` (speed and
@@ -85,7 +85,7 @@ class DriveCommands(DrivePorts, _Base):
     stick_climb = Param(unit="m/s", default=0.2, low=0.001, tunable=True, doc="change of depth at full stick")
 
     def _line(self, x: View, u: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Direction of the way to the place, what is left of it, and the nearest point on it."""
+        """Direction of the path to the commanded position, the remaining distance (m), and the nearest point on it."""
         leg = x.aim - x.start
         length = ca.sqrt(ca.dot(leg, leg) + 1e-12)
         ahead = leg / length
@@ -93,7 +93,7 @@ class DriveCommands(DrivePorts, _Base):
         return ahead, length - along, x.start + ahead * clip(along, 0, length)
 
     def _drive(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """Next values of what this class adds."""
+        """Next values of the states that this class adds."""
         assert self.sample_s is not None
         dt = self.sample_s
         mode, begins, silent = self._mode(x, u, p)
@@ -114,7 +114,7 @@ class DriveCommands(DrivePorts, _Base):
         arrived = remaining < 0.5 * p.arrived
         going = ca.if_else(begins, 0, ca.if_else(arrived, 0, x.going))
         going = ca.if_else(other, 1, going)
-        # Steered without a place it is on no way: the next place is another one, wherever it is
+        # Without a commanded position there is no path: the next position is a new one
         free = ca.logic_and(by_hand, ca.logic_not(by_place))
         going = ca.if_else(free, 0, going)
         aim = ca.if_else(free, here, aim)
@@ -170,7 +170,7 @@ class DriveCommands(DrivePorts, _Base):
         }
 
     def _command_values(self, x: View, u: View) -> dict[str, ca.SX]:
-        """Outputs of what this class adds."""
+        """Values of the outputs that this class adds."""
         by_hand = x.now == OFFBOARD
         shown = choose(u.direct, [ca.SX(n) for n in (OFFBOARD, OFFBOARD, OFFBOARD, POSITION, MANUAL)])
         return {
@@ -183,7 +183,7 @@ class DriveCommands(DrivePorts, _Base):
         }
 
     def _mission_views(self, x: View, u: View) -> tuple[View, View]:
-        """What the mission's navigator sees: it waits unless the mode is mission."""
+        """Views for the mission's navigator: it waits unless the mode is mission."""
         starts = ca.logic_and(is_new(x, u), u.command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         runs = ca.logic_and(x.now == MISSION, u.ready > 0.5)
@@ -322,7 +322,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
         index = ca.if_else(again, u.start_item, x.index)
         finished = ca.if_else(starts, 0, x.finished)
         held = seen_with(x, [*self.states], index=index, finished=finished)
-        # Places: one item's table leads the moving set-point of the mission to the commanded place
+        # Positions: a table of one item leads the mission's moving set-point to the commanded position
         stay = ca.if_else(ca.logic_and(begins, mode != MISSION), x.point, x.stay)
         stay = ca.if_else(ca.logic_and(begins, ca.logic_and(mode == HOLD, u.goto > 0.5)), u.offboard_position, stay)
         stay = ca.if_else(mode == RETURN, ca.vertcat(p.home[:2], stay[2]), stay)
@@ -340,7 +340,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
                 seen_with(p, [*self.params], table=only),
             )
         )
-        # By sticks or velocities the set-point follows the command
+        # With sticks or velocities the set-point follows the command
         heading = heading_of(u)
         level = turned(heading, ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
         stick = ca.vertcat(limit_length(level, 1) * p.stick_speed, -p.stick_climb * clip(u.stick[THROTTLE], -1, 1))

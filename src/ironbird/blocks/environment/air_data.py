@@ -1,4 +1,4 @@
-"""Motion through the air: what the wind leaves of the motion over ground."""
+"""Motion through the air: velocity over ground minus wind."""
 
 from __future__ import annotations
 

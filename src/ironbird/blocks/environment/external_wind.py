@@ -7,7 +7,7 @@ from ironbird.model.signal import In, Out
 
 
 class ExternalWind(Block):
-    """A part of the wind that is an input from outside, held until the next value.
+    """A part of the wind that is an input from outside the kernel, held until the next value.
 
     Not modelled: a change along the vehicle, so it brings no moment by itself.
     """

@@ -44,7 +44,7 @@ class GravityWgs84(Block):
 
 
 class GravityUniform(Block):
-    """The same gravity everywhere, straight down."""
+    """Gravity that is the same everywhere and points straight down."""
 
     source = "[RflyModel] 6.2, item 1"
 

@@ -1,4 +1,4 @@
-"""Discrete gust: a 1-cosine pulse of wind, at a chosen time or from the moment at which it is ordered."""
+"""Discrete gust: a 1-cosine pulse of wind, at a chosen time or when it is triggered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, Out, Param, State
 
-NOT_YET_S = 1e11  # later than any run, and below what counts as divergence
+NOT_YET_S = 1e11  # s, later than any run, and below the limit of divergence
 
 
 class WindGust(Block):

@@ -78,7 +78,7 @@ class ComplementaryFilter(EstimatorPorts):
         # Errors of level and heading as an angular velocity, [Mahony2008] Eq. 32c
         accel = 0.5 * (x.accel_last + u.accel_B)
         length = ca.sqrt(ca.dot(accel, accel) + 1e-12)
-        up = -R_0[2, :].T  # of the estimate, in B
+        up = -R_0[2, :].T  # up direction of the estimate, in B
         sound = flag(ca.fabs(length - p.gravity) < p.level_window * p.gravity)
         level = sound * ca.cross(accel / length, up)
         heading = R_0[2, :].T * x.heading_error

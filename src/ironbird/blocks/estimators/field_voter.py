@@ -1,4 +1,4 @@
-"""Voter of magnetometers: the one whose field is that of the earth, seen with the estimated attitude."""
+"""Voter of magnetometers: selects the one closest to the earth's field in the estimated attitude."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FieldVoter(Selector):
 
     def _choose(self, seen: Watch, x: View, u: View, p: View) -> ca.SX:
         used = x.used_last
-        best = ca.SX(1)  # T: farther than any field
+        best = ca.SX(1)  # T: larger than any field
         for i in range(self.sources):
             off = x.offs[i] - ca.if_else(x.used_last == i + 1, p.margin, 0)
             better = ca.logic_and(seen.usable[i], off < best)

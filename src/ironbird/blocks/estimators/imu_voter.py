@@ -1,4 +1,4 @@
-"""Voter: one accelerometer and gyro out of several, without the one that fails."""
+"""Voter of inertial units: one accelerometer and gyro out of several, without a failing one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.errors import ModelError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
-SECOND = 4.0  # thresholds that the two units left of three or more may be apart: vibration, not a second failure
+SECOND = 4.0  # thresholds by which the last two of three or more units may differ: vibration, not a second failure
 
 
 class ImuVoter(Block):

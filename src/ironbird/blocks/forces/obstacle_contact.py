@@ -1,4 +1,4 @@
-"""Contact of a vehicle's hull with obstacles: rebound by restitution, friction that sticks, no energy ever made."""
+"""Contact of a vehicle's hull with obstacles: restitution, sticking friction, no energy generated."""
 
 from __future__ import annotations
 

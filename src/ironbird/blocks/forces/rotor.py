@@ -57,7 +57,7 @@ class Rotor(Block):
         return self._wrench(u, p, axis, thrust, drag, axis * thrust, ca.cross(p.position, axis) * thrust)
 
     def _axis(self, u: View, p: View) -> ca.SX:
-        """Direction of thrust."""
+        """Unit vector of the thrust in body axes."""
         return p.axis * ca.cos(u.tilt) + ca.cross(p.hinge, p.axis) * ca.sin(u.tilt) if self.tilting else p.axis
 
     def _wrench(self, u: View, p: View, axis: ca.SX, thrust: ca.SX, drag: ca.SX, force: ca.SX, moment: ca.SX) -> Values:

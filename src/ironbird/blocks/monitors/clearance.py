@@ -1,4 +1,4 @@
-"""How far a vehicle's hull is from obstacles and other vehicles, and when it has hit one."""
+"""Distance of a vehicle's hull to obstacles and other vehicles, and detection of collisions."""
 
 from __future__ import annotations
 

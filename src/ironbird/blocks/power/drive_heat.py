@@ -1,4 +1,4 @@
-"""Heat in a motor and its speed controller: power at the shaft in, temperatures and what is left of the supply out."""
+"""Heat in a motor and its speed controller: shaft power in, temperatures and the reduced supply out."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DriveHeat(Block):
     derate_least = Param(unit="1", default=0.7, low=0.0, high=1.0, tunable=True, doc="share of the supply at the limit")
 
     def _losses(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Of winding and speed controller."""
+        """Heat losses (W) of winding and speed controller."""
         total = ca.fmax(u.shaft_power, 0) * (1 / p.efficiency - 1)
         copper = 1 + COPPER_PER_K * (self._winding(x, u) - COPPER_AT_K)
         return total * (1 - p.controller_share) * ca.fmax(copper, 0), total * p.controller_share

@@ -1,4 +1,4 @@
-"""Supply of the flight controller: it stops when the battery sags, and needs time to start again."""
+"""Supply of the flight controller: it stops when the battery sags, and needs time to restart."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class DepthGauge(Block):
 
 
 class WaterHeight(Block):
-    """Height above the surface (negative below it) of a measured pressure: what stands behind a gauge's fault tap.
+    """Height above the surface (negative below) from a measured pressure; connected after a gauge's fault tap.
 
     The density that it takes may differ from the water's. Not modelled: anything but the law.
     """

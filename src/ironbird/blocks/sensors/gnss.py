@@ -1,4 +1,4 @@
-"""Satellite navigation receiver: position, velocity and how good they are."""
+"""Satellite navigation receiver: position, velocity and their accuracy."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ class Gnss(Block):
 
     @property
     def period_s(self) -> float:
-        """Time between fixes."""
+        """Time between fixes in s."""
         assert self.sample_s is not None
         return self.period_samples * self.sample_s
 
     @property
     def latency_s(self) -> float:
-        """Age of a fix when it comes out."""
+        """Age in s of a fix when it is output."""
         assert self.sample_s is not None
         return self.delay_samples * self.sample_s
 
@@ -132,7 +132,7 @@ class Gnss(Block):
         return u.p_NB_N + u.R_NB @ p.antenna, u.v_NB_N + u.R_NB @ ca.cross(u.w_NB_B, p.antenna)
 
     def _lines(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Delay lines of position and velocity, the present ones on top."""
+        """Delay lines of position and velocity, the present values on top."""
         position, velocity = self._antenna(u, p)
         if not self.delay_samples:
             return position, velocity
@@ -150,12 +150,12 @@ class Gnss(Block):
         return ca.sum1(ca.fabs(p.spoof_velocity_N)) > 0
 
     def _fix(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """What the receiver would say now; position and velocity stay where there is no fix."""
+        """The receiver's present output; position and velocity are held without a fix."""
         position, velocity = (line[-3:] for line in self._lines(x, u, p))
         now_position, now_velocity = self._antenna(u, p)
         signal = 1 - p.jamming
         tilt = ca.acos(ca.fmax(ca.fmin(u.R_NB[2, 2], 1), -1))
-        seen = (1 - ca.sin(p.mask_elevation)) * (1 - p.masking * tilt / ca.pi)  # of the sky: a zone, then a lune
+        seen = (1 - ca.sin(p.mask_elevation)) * (1 - p.masking * tilt / ca.pi)  # share of the sky: a zone, then a lune
         worse = 1 / (ca.fmax(signal, LEAST_SIGNAL) * ca.sqrt(ca.fmax(seen, LEAST_SIGNAL)))
         satellites = ca.floor(p.satellites * signal * seen + 0.5)
         fixed = satellites >= FEWEST_SATELLITES

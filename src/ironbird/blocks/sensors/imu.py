@@ -107,7 +107,7 @@ class Imu(Block):
             size = 3 * self.delay_samples
             self.declare(f"{kind}_line", State(unit=unit, shape=size, init=0.0, doc="delay line, newest first"))
 
-    # ------------------------------------------------------------------ ideal values and what the element feels
+    # ------------------------------------------------------------------ ideal values and inputs of the sensing elements
 
     def _truth(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
         w = u.w_NB_B
@@ -161,7 +161,7 @@ class Imu(Block):
     def _drifted(self, x: View, u: View, p: View, kind: str, first_axis: int) -> tuple[ca.SX, ca.SX]:
         """Gauss-Markov bias and random walk; each axis is stepped every sixth sample, over six samples.
 
-        In its first turn an axis draws its steady state.
+        At its first step an axis draws from its steady state.
         """
         assert self.sample_s is not None
         step = AXES * self.sample_s
