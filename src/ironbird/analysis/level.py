@@ -126,8 +126,8 @@ def level_trim(
 ) -> Trim:
     """Steady level motion to the north; without a speed, hovering if the vehicle can, else at its cruise speed.
 
-    Of many solutions the one is taken that uses the rotors that lift in hover and those that push in motion, with as
-    little roll and pitch as can be, and the smallest commands.
+    Of many solutions the one is chosen that uses the lifting rotors in hover and the pushing ones in motion, with the
+    least roll and pitch and the smallest commands.
     """
     if not isinstance(vehicle, Vehicle):
         vehicle = load_vehicle(vehicle, control="truth")
@@ -174,7 +174,7 @@ def _attitudes(model: CompiledModel, speed_mps: float) -> list[np.ndarray]:
 def _turned(R_NU: np.ndarray, roll: float, pitch: float) -> list[float]:
     """Entries of R_NB to ask for, others NaN: heading along U, roll and pitch from it as given (0 or NaN: free).
 
-    R_UB = R_NU' R_NB, and R_NU only changes places and signs, so that single entries of R_NB say it.
+    R_UB = R_NU' R_NB, and R_NU only permutes axes and signs, so that single entries of R_NB are enough.
     """
     entries = np.full((3, 3), math.nan)
     for row, column, value in ((1, 0, 0.0), (2, 1, roll), (2, 0, pitch)):

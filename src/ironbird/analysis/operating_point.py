@@ -1,8 +1,8 @@
 """Operating points: values of everything in a model at one instant.
 
-Trim and linear models work on the continuous part of a model. What sampled blocks put out (commands, and slow things
-such as gravity) is an input there: chosen ones are inputs of the linear model or unknowns of the trim, the others are
-held at their values at the operating point.
+Trim and linear models work on the continuous part of a model. Outputs of sampled blocks (commands, and slow values such
+as gravity) are inputs there: chosen ones are inputs of the linear model or unknowns of the trim, the others are held at
+their values at the operating point.
 """
 
 from __future__ import annotations
@@ -98,5 +98,5 @@ def input_rows(flat: Flat, paths: Sequence[str]) -> list[tuple[str, int, str]]:
 
 
 def rows_in(rows: slice) -> range:
-    """All row numbers of a slice."""
+    """All row numbers of a slice of a column."""
     return range(rows.start, rows.stop)

@@ -96,7 +96,7 @@ def compare(
 ) -> Agreement:
     """Compare the models under random traffic with or without pin faults; with faults, without the transaction model.
 
-    Without `slow` and without faults, the pins in Python stay out of it, which take most of the time.
+    Without `slow` and without faults, the pins in Python, which take most of the time, are not compared.
     """
     return {"spi": _spi, "i2c": _i2c, "uart": _uart}[bus](name, transactions, seed, fault, slow or fault)
 

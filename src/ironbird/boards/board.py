@@ -18,7 +18,7 @@ MOST_BYTES = 1_000_000  # limit of a board file
 
 
 class Device(BaseModel):
-    """One chip on a board."""
+    """One chip on a board: its bus, address, axes and measurement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +39,7 @@ class Device(BaseModel):
 
     @property
     def number(self) -> int:
-        """Number of the device's bus."""
+        """Number of the bus that the device is on."""
         return int(self.bus.removeprefix(self.kind))
 
     def axis_rows(self) -> list[tuple[int, float]]:
@@ -64,7 +64,7 @@ class Sysfs(BaseModel):
 
 
 class Board(BaseModel):
-    """Content of a board file."""
+    """Content of a board file: its chips, and the files of its processor."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

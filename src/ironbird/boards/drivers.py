@@ -253,7 +253,7 @@ class Rates(StMotion):
     settings = ((0x20, 0xFF), (0x23, 0xB0))
 
     def read(self, t: int) -> bool:
-        """Read the angular rates."""
+        """Read the angular rates of one sample, and check one setting."""
         if not self.intact(t):
             return True
         rates = self.vector(t, 0x27, 70e-3 * DEG)
@@ -304,13 +304,13 @@ class DynamicPressure(Driver):
     def read(self, t: int) -> bool:
         """Read the conversion requested in the last cycle, and request the next."""
         answer = self.chips.i2c(t, self.bus, self.address, b"", 4)
-        asked = not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
+        answers = not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
         if answer.error or answer.data[0] >> 6:  # stale, or a fault
             return False
         counts = int.from_bytes(answer.data[:2], "big")
         psi = (counts - 0.1 * 16383.0) * 2.0 / (0.8 * 16383.0) - 1.0
         self.pilot.sample(f"airspeed/{self.unit}/fault", -psi * self.PSI, t * 1e-9)
-        return asked
+        return answers
 
 
 class Barometric(Driver):
@@ -482,7 +482,7 @@ class Voltage(Driver):
         return self.put(t, 0x01, 0x40, 0x83)
 
     def read(self, t: int) -> bool:
-        """Read the newest conversion."""
+        """Read the newest conversion as the battery's voltage."""
         got = self.get(t, 0x00, 2)
         if len(got) != 2:
             return False

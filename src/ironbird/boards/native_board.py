@@ -1,7 +1,7 @@
 """A board in C (`chips/c/ib_board.h`): one piece of memory with its chips, wires, twins and witnesses.
 
-The memory may be a file that programs of others have mapped too (`ironbird.boards.served`): then requests come
-from there, and here the chips are fed and their wires broken. The calls are those of `Wiring`.
+The memory may be a file that other programs map too (`ironbird.boards.served`): then their requests act on it, while
+this object sets the chips' inputs and wire faults. The interface is that of `Wiring`.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class NativeBoard:
 
     @property
     def requests(self) -> int:
-        """Number of requests so far."""
+        """Number of requests to the board so far."""
         return int(self.memory.requests)
 
     @property
@@ -277,7 +277,7 @@ class NativeBoard:
         self.library.ib_board_send(self.pointer, t, number, data[:LONGEST], min(len(data), LONGEST))
 
     def uart_receive(self, t: int, number: int) -> bytes:
-        """Bytes received at the host."""
+        """Bytes that the host has received from the chip of a serial line."""
         count = self.library.ib_board_receive(self.pointer, t, number, self._got)
         came = self._got.raw[:count]
         if count and self.tap is not None:

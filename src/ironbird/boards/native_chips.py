@@ -254,5 +254,5 @@ def native_uart_frames(
 
 
 def native_line() -> LineState:
-    """State of a new wire in C."""
+    """A new wire without faults, as a C structure."""
     return LineState(before=1)

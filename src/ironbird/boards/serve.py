@@ -61,8 +61,9 @@ def serve(
 ) -> Served:
     """Run a command whose buses are the board's until it ends, or for a time; its output is passed through.
 
-    It is never root (`nobody` then), cannot set the clock, restart the machine or reach more than loopback, and finds
-    itself in an empty folder unless `folder` is given. With `transport="socket"` the chips are the Python models.
+    The command never runs as root (but as `nobody`), cannot set the clock, restart the machine or reach more than
+    loopback, and starts in an empty folder unless `folder` is given. With `transport="socket"` the chips are the Python
+    models.
     """
     own = Path(tempfile.mkdtemp(prefix="ironbird-chips-"))
     served: ServedBoard | None = None

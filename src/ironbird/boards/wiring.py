@@ -280,7 +280,7 @@ class Wiring:
         self._note(Transaction(t, "UART", data, 0, b"", place.name))
 
     def uart_receive(self, t: int, bus: str) -> bytes:
-        """Bytes received at the host."""
+        """Bytes that the host has received from the chip at a port."""
         self._begin(t)
         port, twin = self.ports[bus], self._twin_ports.get(bus)
         place = self.places[self.board.device[self._ports[bus]].name]

@@ -50,12 +50,12 @@ class CompiledModel:
 
     @property
     def name(self) -> str:
-        """Name of the diagram."""
+        """Name of the compiled diagram."""
         return self.flat.diagram.name
 
     @property
     def step_s(self) -> float:
-        """Length of a tick in s."""
+        """Length of a tick of the model in s."""
         return self.flat.step_s
 
     @functools.cached_property
@@ -112,7 +112,7 @@ class CompiledModel:
         return {**self.flat.x.signals, **self.flat.xd.signals}
 
     def params(self) -> dict[str, Signal]:
-        """All parameters by path."""
+        """Declarations of all parameters, by path."""
         return dict(self.flat.p.signals)
 
     def inputs(self) -> dict[str, Signal]:

@@ -189,7 +189,7 @@ class _Body:
         """Results that keep their old value where a condition does not hold: selections between a new value and their
         own row.
 
-        They are written only while it holds in some lane. Code for people writes all its results.
+        They are written only while the condition holds in some lane. Readable code writes all its results.
         """
         if self.readable:
             return {}
@@ -338,16 +338,18 @@ class _Body:
             guards.remove(stuck[0])
             guards.extend(stuck[0].inner)
             result, stuck = self._try_order(nodes, guards)
-        wanted = [pair for pair in self._selections(guards, nodes) if len(pair[1]) >= ABSORB_SELECTIONS]
-        for guard, found in wanted:
-            guard.absorbed = found
-        attempt, stuck = self._try_order(nodes, guards) if wanted else (result, [])
+        candidates = [pair for pair in self._selections(guards, nodes) if len(pair[1]) >= ABSORB_SELECTIONS]
+        for guard, selections in candidates:
+            guard.absorbed = selections
+        attempt, stuck = self._try_order(nodes, guards) if candidates else (result, [])
         if not stuck:
             return attempt
-        for guard, _ in wanted:
+        for guard, _ in candidates:
             guard.absorbed = []
-        for guard, found in sorted(wanted, key=lambda pair: -len(pair[0].nodes)):  # one at a time, the largest first
-            guard.absorbed = found
+        for guard, selections in sorted(
+            candidates, key=lambda pair: -len(pair[0].nodes)
+        ):  # one at a time, the largest first
+            guard.absorbed = selections
             attempt, stuck = self._try_order(nodes, guards)
             if stuck:
                 guard.absorbed = []
@@ -422,10 +424,10 @@ class _Body:
             if node.op in ("sin", "cos") and number not in self.kept:
                 by_arg.setdefault(node.args[0], {})[node.op] = number
         return {
-            number: (found["sin"], found["cos"])
-            for found in by_arg.values()
-            if len(found) == 2
-            for number in found.values()
+            number: (nodes["sin"], nodes["cos"])
+            for nodes in by_arg.values()
+            if len(nodes) == 2
+            for number in nodes.values()
         }
 
     def _statement(self, number: int, indent: str) -> None:

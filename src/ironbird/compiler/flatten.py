@@ -38,7 +38,7 @@ class Column:
         self.size += signal.size
 
     def rows(self, path: str) -> slice:
-        """Row range of a signal."""
+        """Rows of a signal in the column, as a slice."""
         if path not in self.start:
             raise UnknownNameError(self.kind, path, self.start)
         return slice(self.start[path], self.start[path] + self.signals[path].size)

@@ -63,7 +63,7 @@ def trigger_every(step_s: float) -> int:
 def noise_count(step_s: float, every: int) -> str:
     """C expression for the counter of a noise stream drawn every so many ticks: in ms where that is a whole number.
 
-    A model that is integrated with longer or shorter steps then meets the same noise.
+    A model that is integrated with longer or shorter steps then has the same noise.
     """
     longer, shorter = step_s / NOISE_S, NOISE_S / step_s
     if longer > 1 and abs(longer - round(longer)) < 1e-9:

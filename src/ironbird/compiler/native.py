@@ -8,7 +8,7 @@ at once, and by a process in the background as it should be (docs/adr/0056). Bot
 waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
 
 With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
-UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
+UndefinedBehaviorSanitizer). Python has to be started with their libraries: see `sanitizer_environment`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers of the language of conditions, computed from columns of values.
 
-What is not rounded in one way by IEEE 754 is computed as the kernel does (`elementary.py`).
+Functions that IEEE 754 does not round uniquely are computed as in the kernel (`elementary.py`).
 """
 
 from __future__ import annotations

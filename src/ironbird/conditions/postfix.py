@@ -24,7 +24,7 @@ class Postfix:
         self.constants: list[float] = []
 
     def emit(self, op: int, argument: int = 0) -> None:
-        """Append one operation."""
+        """Append one operation with its argument to the code."""
         self.code.append((op, argument))
 
     def constant(self, value: float) -> None:

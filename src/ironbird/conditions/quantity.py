@@ -80,12 +80,12 @@ def read_unit(text: str) -> Unit:
 
 
 def multiply(left: Dimension, right: Dimension) -> Dimension:
-    """The dimension of a product."""
+    """Dimension of the product of two quantities."""
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
 def raise_to(dimension: Dimension, power: float) -> Dimension:
-    """The dimension of a power."""
+    """Dimension of a power of a quantity."""
     return tuple(a * power for a in dimension)
 
 

@@ -115,7 +115,7 @@ class ChangeTable(_Table):
 
 
 class FaultTable(_Table):
-    """Table of one fault."""
+    """Table of one fault: its id, texts and changes."""
 
     id: Annotated[str, Field(strict=True, pattern=ID, description="family.name@version, such as mine.buzz@1")]
     summary: Annotated[Text, Field(description="what breaks, in a sentence")]

@@ -147,7 +147,7 @@ ELSEWHERE: dict[str, Entry] = {
 
 
 def _each(fault: str, count: int, severity: float) -> tuple[str, ...]:
-    """One injection per sensor."""
+    """One injection of a fault per sensor, as texts."""
     return tuple(f"{fault}:instance={number},severity={severity:g}" for number in range(1, count + 1))
 
 

@@ -18,7 +18,7 @@ MAPS = ("A", "B", "C")
 FIRST_ID = 123450  # smallest fault id
 SLOTS, FLOATS = 8, 20  # number of ids and of parameters in a packet
 ARM_M = 0.225  # m, arm length of their vehicle
-# satellites of a receiver; theirs from the second on, without jamming: assumed, as in the table of cases
+# satellites of a receiver; those of RFlySimSafe from the second on, without jamming: assumed, as in the table of cases
 SATELLITES, THEIR_SATELLITES = 14, 10
 
 Order = dict[str, Any]  # a fault table without times

@@ -74,7 +74,7 @@ class Tap:
     """A block inserted after a signal, only in models of flights that need it for a fault; {instance} as in changes.
 
     While its `severity` is above zero, the readers of the signal get the value of an expression, or, without one, that
-    of the disturbed copy beside it, `PATH_copy`.
+    of its disturbed copy, `PATH_copy`.
     """
 
     path: str

@@ -2,8 +2,8 @@
 
 A part that is no code is named by its file or folder: `NAME=FILE.toml`, `NAME=FOLDER/`.
 
-Files of vehicles and cases only name such code, they never say where it is: reading a foreign file runs
-nothing that the user has not chosen.
+Files of vehicles and cases only name such code and never give its location: reading a file of another author runs no
+code that the user has not chosen.
 """
 
 from __future__ import annotations

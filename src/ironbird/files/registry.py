@@ -3,8 +3,8 @@
 A family of parts (control systems, blocks, chips, vehicle kinds, faults, worlds, exporters, page sections) is one
 `Registry`: a table of names and homes (`module:OBJECT` or `file.py:OBJECT`). Installed packages add to it by entry
 points of the group `ironbird.FAMILY`, users by the variable `IRONBIRD_FAMILY` (`name=file.py:OBJECT,…`). Names of
-Ironbird's own parts cannot be taken by others. Files of vehicles and cases only name a part; they never say where its
-code is, so that reading a foreign file runs nothing that the user has not chosen.
+Ironbird's own parts cannot be taken by others. Files of vehicles and cases only name a part and never give the location
+of its code, so that reading a file of another author runs no code that the user has not chosen.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class AutopilotProcess(ABC):
     def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
         """Start the command in its folder, without a shell, with the environment of `passed_on` and `settings`.
 
-        It is the head of a session and a process group, gets no more rights than this process, and ends with it.
+        The process leads its own session and process group, gets no more rights than this process, and ends with it.
         """
         assert self.folder is not None
         parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()

@@ -36,7 +36,7 @@ class WallClock:
     """Wall clock in seconds since an arbitrary moment."""
 
     def now(self) -> float:
-        """Current time in s."""
+        """Current time of this clock in s."""
         return time.monotonic()
 
     def wait_until(self, moment: float) -> None:

@@ -1,6 +1,6 @@
 """Block: declarations plus equations, [Dai] Eq. 1: (state, parameters, inputs) -> (derivatives, outputs).
 
-A block knows nothing of files, clocks or autopilots, holds no values, and is written in CasADi's SX.
+A block is independent of files, clocks and autopilots, holds no values, and is written in CasADi's SX.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Block:
 
     @property
     def states(self) -> dict[str, State]:
-        """Declared states by name."""
+        """Declared states of the block, by name."""
         return self.of_kind(State)
 
     @property
@@ -105,7 +105,7 @@ class Block:
 
     @property
     def clocks(self) -> dict[str, Clock]:
-        """Declared clocks by name."""
+        """Declared clocks of the block, by name."""
         return self.of_kind(Clock)
 
     @property
@@ -122,7 +122,7 @@ class Block:
         return {}
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """Value of each output port."""
+        """Value of each output port, as expressions by name."""
         return {}
 
     def project(self, x: View, p: View) -> Values:

@@ -37,7 +37,7 @@ NAME = re.compile(r"\w+(/\w+)*", re.ASCII)
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of one block, by its path inside the diagram that handed it out."""
+    """An input or output of one block, by its path inside the diagram that it was taken from."""
 
     owner: str  # path of the diagram that handed it out
     block: str  # path of the block below that diagram
@@ -229,10 +229,9 @@ class Diagram:
 
         Connections, exports, stops and resets go over by port name, or by `ports` (old name -> new name, "" where it
         may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
-        `block/path.output`) goes before what fed an input of the old part.
-        Parameters with the same name and unit keep their values unless new ones are given. Anything that does not fit
-        raises `ReplaceError` with all problems and leaves the diagram unchanged; unconnected inputs are reported by
-        `validate`.
+        `block/path.output`) replaces the old part's connection of that input. Parameters with the same name and unit
+        keep their values unless new ones are given. Anything that does not fit raises `ReplaceError` with all problems
+        and leaves the diagram unchanged; unconnected inputs are reported by `validate`.
         """
         new, handle = _Exchange(self, path, part, ports or {}, connect or {}).done(params)
         vars(self).update(vars(new))
@@ -259,7 +258,7 @@ class Diagram:
     # ------------------------------------------------------------------ reading
 
     def block(self, path: str) -> Block:
-        """The block at a path."""
+        """The block at a path; raises if there is none."""
         if path not in self.blocks:
             raise UnknownNameError("block", path, self.blocks, f"diagram '{self.name}'")
         return self.blocks[path]

@@ -18,7 +18,7 @@ from ironbird.model.equations import BlockEquations, depends, equations_of, symb
 class Assembly:
     """All equations of a diagram with every connection resolved.
 
-    `held` are the symbols that stand for the held outputs of sampled blocks, by output path.
+    `held` are the symbols of the held outputs of sampled blocks, by output path.
     """
 
     diagram: Diagram

@@ -221,7 +221,7 @@ class _Topics:
 
     def numbers(self, name: str) -> list[int]:
         """Instance numbers of a topic."""
-        return sorted(number for found, number in self._found if found == name)
+        return sorted(number for topic, number in self._found if topic == name)
 
 
 def _stamps(data: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -382,16 +382,16 @@ class _Records:
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self._tables = tables
 
-    def __call__(self, name: str, **wanted: int) -> Table | None:
+    def __call__(self, name: str, **fields: int) -> Table | None:
         """Rows of one kind of record whose fields have the given values."""
         table = self._tables.get(name)
         if table is None:
             return None
         count = len(table["TimeUS"])
-        if not wanted:
+        if not fields:
             return table
         keep = np.ones(count, bool)
-        for key, value in wanted.items():
+        for key, value in fields.items():
             keep &= table[key] == value
         return {column: values[keep] for column, values in table.items()} if keep.any() else None
 

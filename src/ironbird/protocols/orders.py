@@ -5,8 +5,8 @@
     31220000 take_off {"height_m": 5.0}
     40120000 tune {"path": "MPC_XY_VEL_MAX", "value": 4.0}
 
-A flight with this text as its script sends the same to the autopilot at the same moments of simulation time, beside
-its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
+A flight with this text as its script sends the same orders to the autopilot at the same simulation times, in addition
+to its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Changes of an autopilot's own state in its log: estimator, sensors, failsafes, saturation, with their times.
 
-Of PX4 the topics estimator_selector_status, estimator_status_flags (of the estimator in charge), sensor_selection,
-failsafe_flags and control_allocator_status [PX4]; of ArduPilot the records XKF4 and XKFS (of the core in charge), ERR
-and EV [ArduPilotCode] AP_Logger.h, AP_Nav_Common.h. Times are those of the autopilot's clock.
+Read from PX4: the topics estimator_selector_status, estimator_status_flags (of the estimator in charge),
+sensor_selection, failsafe_flags and control_allocator_status [PX4]; from ArduPilot: the records XKF4 and XKFS (of the
+core in charge), ERR and EV [ArduPilotCode] AP_Logger.h, AP_Nav_Common.h. Times are those of the autopilot's clock.
 
 Not read: what its modules printed, values of test ratios (`autopilot_log.py` has them), PX4's event texts.
 """

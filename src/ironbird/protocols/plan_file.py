@@ -246,8 +246,9 @@ def from_mission(
 def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
     """A plan as a mission of Ironbird: metres from `origin`; `home_height_m` is above the sea.
 
-    Ironbird's circles last for a time: one of so many turns is refused. A landing somewhere else is a waypoint above
-    that place and a landing. What needs a camera is passed over. A return home ends the mission: it is a mode.
+    Ironbird's circles last for a time: a circle with a number of turns is refused. A landing at another place becomes a
+    waypoint above that place and a landing. Commands for cameras are skipped. A return home ends the mission, because
+    it is a mode.
     """
     mission = LocalMission([], [], {}, [])
     here, height_m = (0.0, 0.0), 0.0

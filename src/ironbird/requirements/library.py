@@ -1,8 +1,8 @@
 """Library of ready requirements with parameters.
 
-They speak of the signals that vehicles have, of those that `flight/derived.py` derives from them (`height`,
-`distance`, `tilt`, `rate`, `position_error`), and of the columns of `conditions.names.RUN_UNITS`. A parameter is a
-number in its unit, or a text with another unit (`height="400 ft"`).
+They use the signals of vehicles, those that `flight/derived.py` derives from them (`height`, `distance`, `tilt`,
+`rate`, `position_error`), and of the columns of `conditions.names.RUN_UNITS`. A parameter is a number in its unit, or a
+text with another unit (`height="400 ft"`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well flights meet a requirement: robustness margins of signal temporal logic, [Donze2010].
+"""Robustness margins of flights for a requirement: semantics of signal temporal logic, [Donze2010].
 
 The margin of `altitude < 60 m` is 60 m - altitude; `and` and `always` take the least of margins, `or` and
 `eventually` the greatest, `not` changes the sign. At least 0 is met, below 0 is not. Margins are in SI; a formula

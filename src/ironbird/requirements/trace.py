@@ -34,7 +34,7 @@ class LogColumns(Mapping[str, np.ndarray]):
 
     @abstractmethod
     def lane(self, lane: int) -> LogColumns:
-        """The columns of one lane."""
+        """The columns of one lane, as a trace of one flight."""
 
     @abstractmethod
     def column_in_log(self, name: str) -> int | None:
@@ -96,7 +96,7 @@ class Trace:
 
     @property
     def lanes(self) -> int:
-        """Number of flights."""
+        """Number of flights (lanes) in the trace."""
         return len(self.rows)
 
     @property
@@ -130,7 +130,7 @@ class Trace:
         return Places(begin, GROUP * count, count, 1, columns)
 
     def lane(self, lane: int) -> Trace:
-        """The trace of one flight."""
+        """The trace of one lane, with one flight."""
         if isinstance(self.values, LogColumns):
             return Trace(self.time_s, self.values.lane(lane), self.rows[lane : lane + 1])
         values = {name: column[lane : lane + 1] for name, column in self.values.items()}

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Pace:
     """Holds a run back so that simulation time does not run ahead of wall time times `speed`.
 
-    `begin` is asked once, when the run is ready: the moment of time zero, in nanoseconds of the monotonic clock.
+    `begin` is called once, when the run is ready: it returns the time of the monotonic clock, in ns, at simulation time
+    zero.
     """
 
     def __init__(self, speed: float, begin: Callable[[], int] | None = None) -> None:

@@ -327,7 +327,7 @@ class Episodes:
         return rows
 
     def close(self) -> None:
-        """End the worker threads."""
+        """End the worker threads. May be called twice."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None

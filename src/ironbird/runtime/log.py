@@ -147,7 +147,7 @@ class Log:
 
     @property
     def signals(self) -> dict[str, Signal]:
-        """Logged signals by path."""
+        """Declarations of the logged signals, by path."""
         return dict(self.plan.signals)
 
     def __contains__(self, path: str) -> bool:

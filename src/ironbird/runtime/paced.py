@@ -235,7 +235,7 @@ class PacedLoop:
 
     @property
     def result(self) -> int:
-        """Why the loop ended."""
+        """Why the loop ended: one of the constants ENDED, STOPPED, ASKED, BROKEN."""
         return int(self._native.result)
 
     @property

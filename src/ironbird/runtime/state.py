@@ -79,7 +79,7 @@ class RunState:
 
     @property
     def time_s(self) -> float:
-        """Simulation time in s."""
+        """Simulation time of the state in s."""
         return self.tick * self.model.step_s
 
     # ------------------------------------------------------------------ values by name
@@ -230,7 +230,7 @@ class RunState:
         return other
 
     def seed_of(self, lane: int) -> int:
-        """The seed of a lane."""
+        """Random seed of a lane, 64 bits."""
         return int(self.seeds[self._lane(lane)])
 
     def content(self, lane: int) -> bytes:
@@ -322,7 +322,7 @@ def _check_stops(state: RunState) -> None:
 
 
 def _seeds(seed: int | Sequence[int], lanes: int) -> np.ndarray:
-    """One 64-bit seed per lane."""
+    """One 64-bit random seed per lane, as an array."""
     if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes):
         if len(seed) != lanes:
             raise RunError(f"{len(seed)} seeds for {lanes} lanes: give one seed, or one per lane")

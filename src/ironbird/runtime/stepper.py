@@ -1,7 +1,7 @@
 """Stepper: one vehicle advanced a few ticks at a time, with the least that Python can add.
 
-For control systems outside the kernel: set inputs, step, read what the sensors put out. All views are made once; a step
-is one call of native code. Faults ordered in the run state act as in any other run.
+For control systems outside the kernel: set inputs, step, read the sensors' outputs. All views are created once; a step
+is one call of native code. Faults in the run state act as in any other run.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class SocketCable(Cable):
 class DatagramCable(SocketCable):
     """UDP, for boards with a network port: received on `port`, answered where the first packet came from.
 
-    Packets of other senders are ignored (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
+    Packets of other senders are ignored (`strangers` counts them) while the board sends; after `SILENT_S` of silence
     the next sender is the board, as one that was restarted may send from another port. A board's side knows the other
     (`peer`) and takes any free port. The protocol has no authentication: a sender can be forged.
     """

@@ -70,8 +70,9 @@ def own_address(host: str) -> str:
 def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -> bool:
     """Whether a port on loopback is held by a process or its session; with None, by a process of the same user.
 
-    What root holds passes if this process is not root's: root may do anything, and programs in containers come by it.
-    Programs that root starts may run as another user (`owner_of_programs`): for root the session alone decides.
+    Ports held by root are accepted if this process is not root's: root may do anything, and programs in containers use
+    root's ports. Programs that root starts may run as another user (`owner_of_programs`): for root the session alone
+    decides.
     """
     if not source[0].startswith("127."):
         return pid is None  # another computer: its processes are not known here

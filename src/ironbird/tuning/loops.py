@@ -151,7 +151,7 @@ class Loop:
         return points
 
     def _entries(self, array: str, path: str) -> list[int]:
-        """Indices of a signal in s."""
+        """Indices of a signal in the state vector s."""
         flat = self.model.flat
         columns = {"x": flat.x, "xd": flat.xd, "held": flat.held, "u": flat.u}
         first = sum(columns[name].size for name in ENTRIES[: ENTRIES.index(array)])

@@ -1,6 +1,6 @@
 """Blocks by name, for `[replace]` in vehicle files: Ironbird's own by their class, those of packages and users.
 
-The variable IRONBIRD_BLOCKS says where a user's block is (`mine=my_filter.py:MyFilter`), entry points of the group
+The variable IRONBIRD_BLOCKS names a user's blocks (`mine=my_filter.py:MyFilter`), entry points of the group
 `ironbird.blocks` those of an installed package.
 """
 

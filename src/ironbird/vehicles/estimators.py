@@ -1,7 +1,7 @@
 """Estimators of the reference autopilot by name: the built-in ones, and blocks of packages and users.
 
 A block of a user is a class that takes `sample_s` and has the ports of an estimator (`ironbird.blocks.estimators`;
-`ComplementaryFilter` has the fewest). The variable IRONBIRD_BLOCKS says where it is (`mine=my_filter.py:MyFilter`), and
+`ComplementaryFilter` has the fewest). The variable IRONBIRD_BLOCKS names it (`mine=my_filter.py:MyFilter`), and
 `estimator = "mine"` in `[sensors]` of a vehicle file uses it, in flights, cases and campaigns.
 """
 

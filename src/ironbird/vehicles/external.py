@@ -89,11 +89,11 @@ def plant_blocks(diagram: Diagram) -> list[str]:
     kept = [path for path, block in diagram.blocks.items() if block.role == "plant"]
     undecided = [path for path, block in diagram.blocks.items() if block.role == "transform"]
     while True:
-        found = [path for path in undecided if _read_blocks(diagram, path) <= set(kept)]
-        if not found:
+        readers = [path for path in undecided if _read_blocks(diagram, path) <= set(kept)]
+        if not readers:
             return kept
-        kept += found
-        undecided = [path for path in undecided if path not in found]
+        kept += readers
+        undecided = [path for path in undecided if path not in readers]
 
 
 def _read_blocks(diagram: Diagram, path: str) -> set[str]:

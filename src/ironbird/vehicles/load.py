@@ -55,7 +55,7 @@ class Vehicle:
 
     @property
     def kind(self) -> VehicleKind:
-        """Kind of the vehicle."""
+        """The declared kind of the vehicle, such as multicopter."""
         return vehicle_kind(self.spec)
 
     @property
@@ -96,8 +96,8 @@ def _is_file(path: Path) -> bool:
 class VehicleFile(Layers):
     """A vehicle file on top of those it is based on.
 
-    Numbers are inherited, words about them are not: without a title and a summary of its own the file is described by
-    what it changes, and a base's source does not speak for a value that the file gives itself.
+    Numbers are inherited, texts about them are not: a file without a title and a summary is described by what it
+    changes, and the base's source does not apply to a value that the file itself gives.
     """
 
     @functools.cached_property

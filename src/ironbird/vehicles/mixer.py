@@ -75,11 +75,11 @@ class Scaler:
     high: float = 1.0
 
     def apply(self, value: float) -> float:
-        """The scaled value."""
+        """A control value after gain, offset and limits."""
         return min(max(value * (self.below if value < 0 else self.above) + self.offset, self.low), self.high)
 
     def text(self) -> str:
-        """The scaling as text."""
+        """Gain, offset and limits as text."""
         gain = f"{self.above:g}" if self.below == self.above else f"{self.below:g} below zero, {self.above:g} above"
         offset = f", offset {self.offset:g}" if self.offset else ""
         return f"x {gain}{offset}, limits {self.low:g} to {self.high:g}"
@@ -110,7 +110,7 @@ class SumMixer:
         return [self.output.apply(sum(i.scaler.apply(controls.get((i.group, i.index), 0.0)) for i in self.inputs))]
 
     def texts(self) -> list[str]:
-        """Description of each output."""
+        """Description of the output as a list of one text."""
         parts = [f"{control_name(i.group, i.index)} {i.scaler.text()}" for i in self.inputs] or ["nothing"]
         if self.output != Scaler():
             parts.append(f"then {self.output.text()}")
@@ -128,11 +128,11 @@ class NullMixer:
     count = 1
 
     def apply(self, controls: Controls) -> list[float]:
-        """The output: zero."""
+        """The outputs: a list of one zero."""
         return [0.0]
 
     def texts(self) -> list[str]:
-        """Description of each output."""
+        """Description of the output as a list of one text."""
         return ["nothing: stays at zero"]
 
 
@@ -159,7 +159,7 @@ class HelicopterMixer:
 
     @property
     def count(self) -> int:
-        """Number of outputs."""
+        """Number of outputs: throttle and servos."""
         return 1 + len(self.servos)
 
     def apply(self, controls: Controls) -> list[float]:
@@ -174,7 +174,7 @@ class HelicopterMixer:
         return outputs
 
     def texts(self) -> list[str]:
-        """Description of each output."""
+        """Description of each output, as texts."""
         curve = " ".join(f"{value:g}" for value in self.throttle)
         collective = " ".join(f"{value:g}" for value in self.pitch)
         lines = [f"main motor: throttle {curve} at thrust 0 to 100 %"]
@@ -206,7 +206,7 @@ class MultirotorMixer:
 
     @property
     def count(self) -> int:
-        """Number of outputs."""
+        """Number of outputs, one per motor."""
         return len(self.geometry.rotors)
 
     @cached_property
@@ -229,7 +229,7 @@ class MultirotorMixer:
         return [float(v) for v in np.clip(idle + motors * (1 - idle), idle, 1.0)]
 
     def texts(self) -> list[str]:
-        """Description of each output."""
+        """Description of each output, as texts."""
         lines = []
         for rotor, row in zip(self.geometry.rotors, self.matrix, strict=True):
             parts = " ".join(f"{v:+.4f} {name}" for v, name in zip(row, CONTROL_NAMES[0][:4], strict=True))
@@ -265,7 +265,7 @@ class MixerFile:
 
     @property
     def count(self) -> int:
-        """Number of outputs."""
+        """Number of outputs of all mixers."""
         return sum(mixer.count for mixer in self.mixers)
 
     def apply(self, controls: Controls) -> list[float]:

@@ -109,7 +109,7 @@ class BatteryMonitor(Part):
 
 
 class Battery(BatteryMonitor):
-    """Paths of the battery model."""
+    """Paths of the battery model's signals and parameters."""
 
     remaining = Named("remaining")  # share of the charge
     capacity = Named("capacity")  # A s, a parameter
@@ -131,7 +131,7 @@ class Clearance(Part):
 
 
 class Current(Part):
-    """Paths of the water current."""
+    """Paths of the water current's signals and parameters."""
 
     velocity = Named("current_N")  # m/s: north, east, down
     speed = Named("speed")  # m/s, a parameter
@@ -203,7 +203,7 @@ def is_world_input(name: str) -> bool:
 
 
 class Tap(Part):
-    """A signal on its way to the autopilot or an actuator, at which faults act."""
+    """A signal between sensor and autopilot, or autopilot and actuator, at which faults act."""
 
     value = Named("value")
     stamp = Named("stamp")  # s: time of the newest sample
@@ -237,7 +237,7 @@ class Chip(Place):
 
 
 class Sensor(Chip):
-    """A sensor with one signal."""
+    """Paths of a sensor with one signal."""
 
     tap = Inside(Tap, "fault")
 

@@ -18,7 +18,7 @@ from ironbird.vehicles.kinds import KINDS
 
 
 def schema_text() -> str:
-    """Text of the schema file."""
+    """JSON Schema of vehicle files as text."""
     whole: dict[str, Any] = {}
     cases: list[dict[str, Any]] = []
     for name in KINDS:

@@ -43,12 +43,12 @@ class Home(Table):
 
     @property
     def latitude_rad(self) -> float:
-        """Latitude of home in rad."""
+        """Latitude of the take-off point in rad."""
         return math.radians(self.latitude_deg)
 
     @property
     def longitude_rad(self) -> float:
-        """Longitude of home in rad."""
+        """Longitude of the take-off point in rad."""
         return math.radians(self.longitude_deg)
 
 
@@ -64,7 +64,7 @@ class Environment(Table):
 
 
 class Integration(Table):
-    """How the continuous states are integrated: the Runge-Kutta method, and the step, which is the kernel's tick.
+    """Integration of the continuous states: the Runge-Kutta method, and the step, which is the kernel's tick.
 
     Two stages in 2 ms keep the position of every vehicle of the catalogue within the bound on its page, against steps
     of 0.1 ms; `rk4@0.001` is what worlds and control systems outside the kernel use.

@@ -5,7 +5,7 @@
         params = params_of(GroundContact, "stiffness_Npm damping_Nspm friction")
 
 gives the table the keys `stiffness_Npm`, `damping_Nspm` and `friction`, with the ranges and descriptions that
-`GroundContact` declares, and hands the values on: `diagram.add("contact", GroundContact(), **table.params)`.
+`GroundContact` declares, and passes the values on: `diagram.add("contact", GroundContact(), **table.params)`.
 
 A key is the parameter's name, `_B` if it is a vector of that frame, and its unit. Keys are the format of users' files,
 so they are written out here and only checked against the declaration: a unit that changes in a block is an error when
@@ -124,9 +124,9 @@ class Params:
 def params_of(block: type, keys: str) -> Params:
     """Keys of a table from the parameters that a class of blocks declares.
 
-    `KEY` stands for the parameter of that name without unit and frame. `KEY=PARAMETER` names a parameter that is called
-    otherwise, `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared
-    default. A key that the class also annotates has the type, range and default that are written there.
+    `KEY` is the parameter of that name without unit and frame. `KEY=PARAMETER` maps a key to a parameter of another name,
+    `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared default. A
+    key that the class also annotates has the type, range and default that are written there.
     """
     declared: dict[str, Param] = {}
     for base in reversed(block.__mro__):
@@ -189,7 +189,7 @@ def keys_of(table: type[BaseModel]) -> dict[str, Key]:
 def unit_of(spec: VehicleSpec, key: str) -> str:
     """The unit of a value of a vehicle file by its dotted key (`rotor.1.position_B_m`), `1` if it has none.
 
-    It is the one that the block declares which takes the value; of other values the one that the key names.
+    It is declared by the block that takes the value; for other values the key names it.
     """
     *tables, name = key.split(".")
     table: Any = spec

@@ -67,7 +67,7 @@ class TerrainTable(_Table):
 
 
 class WaterTable(_Table):
-    """Water with a level surface."""
+    """Water with a level surface at a height."""
 
     height_m: Metres = 0.0
     material: Name | None = None
@@ -84,7 +84,7 @@ class LightTable(_Table):
 
 
 class MaterialTable(_Table):
-    """A surface material."""
+    """A surface material: colour, friction, restitution, reflectance."""
 
     friction: Annotated[float, Field(ge=0, le=10)] = 0.6
     restitution: Share = 0.2
@@ -116,14 +116,14 @@ class BoxTable(ThingTable):
 
 
 class CylinderTable(ThingTable):
-    """An upright cylinder."""
+    """An upright cylinder with radius and height."""
 
     radius_m: Size
     tall_m: Size
 
 
 class SphereTable(ThingTable):
-    """A sphere."""
+    """A sphere with a radius."""
 
     radius_m: Size
 
@@ -131,8 +131,8 @@ class SphereTable(ThingTable):
 class MeshTable(ThingTable):
     """Triangles from a file (.obj, .gltf, .glb, .stl); `up` is the axis that points up in it.
 
-    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as Ironbird. Without
-    it glTF is read with y, others with z.
+    z: x east, y north, z up, as in most programs; y: as in glTF, x east, y up, z south; ned: as Ironbird. Without it
+    glTF is read with y, others with z.
     """
 
     file: str
@@ -177,7 +177,7 @@ class PadTable(_Table):
 
 
 class SwayTable(_Table):
-    """Motion of a ship on waves."""
+    """Motion of a ship on waves: heave, roll, pitch, period."""
 
     period_s: Annotated[float, Field(ge=0.1, le=1e4)] = 8.0
     heave_m: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -186,7 +186,7 @@ class SwayTable(_Table):
 
 
 class MoverTable(_Table):
-    """A thing on a path: rows of time, north, east, height, yaw; one of box, cylinder, sphere, mesh is its shape.
+    """An object on a path: rows of time, north, east, height, yaw; one of box, cylinder, sphere, mesh is its shape.
 
     `height_m` of the shape counts from the path.
     """
@@ -204,7 +204,7 @@ class MoverTable(_Table):
 
 
 class WorldTable(_Table):
-    """Content of a world file."""
+    """Content of a world file: all its tables."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""

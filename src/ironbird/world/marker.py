@@ -1,7 +1,7 @@
 """Square markers that cameras find: a black frame of one cell around 4 by 4 cells of data, white around it.
 
-Number 0 to 4095 in 12 bits; the corners of the data say which way it lies (one black, three white), so that a marker
-gives its turn. The form is that of AprilTags, the code is another: there is no correction of wrong bits.
+Number 0 to 4095 in 12 bits; the corners of the data (one black, three white) give its orientation. The form is that of
+AprilTags, with another code that corrects no wrong bits.
 """
 
 from __future__ import annotations

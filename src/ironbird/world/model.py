@@ -1,12 +1,12 @@
 """Definition of a world: terrain, obstacles, materials, water, landing pads and objects that move on scripts.
 
-Everything is in one north-east-down frame N, the one in which vehicles fly: metres, radians. Heights are written
-upwards from N's horizontal plane (`height_m` = -down), as people write them.
+Everything is in one north-east-down frame N, the one in which vehicles fly: metres, radians. Heights are upwards from
+N's horizontal plane (`height_m` = -down).
 
 The surface of every terrain is exact and the same for rays, contact and distances: a plane, or flat triangles over a
-grid. Each cell of a grid, with corners 00, 10 (one step north), 01 (one step east) and 11, has the triangles
-(00, 10, 11) and (00, 11, 01). Beyond its rim a grid goes on level, at right angles to the rim, for ever. Hills are a
-recipe for a grid.
+grid. Each cell of a grid, with corners 00, 10 (one step north), 01 (one step east) and 11, has the triangles (00, 10,
+11) and (00, 11, 01). Beyond its rim a grid continues level, at right angles to the rim, without end. Hills are a recipe
+for a grid.
 
 Not modelled: caves and overhangs in a terrain (use meshes), soil that yields, waves on the water, the earth's
 curvature below a world.
@@ -351,7 +351,7 @@ class Cylinder(_Shape):
 
 @dataclass(frozen=True)
 class Sphere(_Shape):
-    """A sphere."""
+    """A sphere with a radius in m."""
 
     radius_m: float = 0.5
 
@@ -496,7 +496,7 @@ class Pad:
 
 @dataclass(frozen=True)
 class Sway:
-    """How a ship moves on waves: heave, roll and pitch as sines of one period, each with its own phase of the wave.
+    """Motion of a ship on waves: heave, roll and pitch as sines of one period, each with its own phase of the wave.
 
     A regular sea from one side; no drift, no irregular waves.
     """

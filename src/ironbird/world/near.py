@@ -165,7 +165,7 @@ class Near:
     def slots(self, places: np.ndarray, time_s: float, count: int, more: Shapes | None = None) -> np.ndarray:
         """The `count` nearest shapes of each place (k, 3), (k, count, SLOT_ROWS), the nearest first.
 
-        `more` are shapes beside the world's: decks of other vehicles.
+        `more` are shapes in addition to the world's: decks of other vehicles.
         """
         places = np.ascontiguousarray(places, float)
         result = np.zeros((len(places), count, sh.SLOT_ROWS))

@@ -1,8 +1,8 @@
 """Ray casting in a world: ranges, normals, distances, colours. Computed in `c/rays.c`.
 
 Objects are numbered: 0 the terrain, 1 the water, then obstacles, pads, movers and bodies (other vehicles) in their
-order; -1 is nothing. Pads are paint: a ray hits the ground, and the number of the pad is given where it is asked
-for (`seen`). A ray that starts inside something hits its wall from within.
+order; -1 is nothing. Pads are paint: a ray hits the ground, and the number of the pad is returned by `seen`. A ray that
+starts inside an object hits its wall from within.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Scene:
         """Distance of points to the nearest surface and its object number; negative inside closed objects and below
         ground.
 
-        Of several things that a point is inside of, the deepest counts. Water does not count.
+        If a point is inside several objects, the deepest counts. Water does not count.
         """
         points = _rows(points_m, "points")
         if not np.isfinite(points).all():

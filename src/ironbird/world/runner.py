@@ -176,11 +176,11 @@ class WorldSensors:
 
     @property
     def sensors(self) -> list[Sensor]:
-        """All sensors in their order."""
+        """All sensors of the vehicle, in their order."""
         return [seat.sensor for seat in self._seats.values()]
 
     def sensor(self, name: str) -> Sensor:
-        """A sensor by its name."""
+        """The sensor with a name; raises if there is none."""
         return self._seats[name].sensor
 
     def frozen(self) -> list[str]:

@@ -88,8 +88,8 @@ class WheelDrive(Block):
 class WheelServo(Block):
     """A geared motor with a speed controller: first-order lag behind a limited command, [Dai] Eq. 7.
 
-    The load takes from the speed that the motor can reach by its straight torque curve, w = w_max (1 - T / T_stall):
-    the controller holds the speed asked for until then. Not modelled: inertia of the vehicle, encoder resolution.
+    The load reduces the speed that the motor can reach by its linear torque curve, w = w_max (1 - T / T_stall): the
+    controller holds the commanded speed until then. Not modelled: inertia of the vehicle, encoder resolution.
     """
 
     source = "[Dai] Eq. 7"

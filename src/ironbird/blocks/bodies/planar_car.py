@@ -28,9 +28,9 @@ class PlanarCar(RigidBodyPorts):
     """Newton and Euler in the plane of the ground: forward, sideways, yaw; gravity pulls along a slope.
 
     m (du/dt - v r) = Fx, m (dv/dt + u r) = Fy, Iz dr/dt = Mz, as in the single-track model of [CommonRoad]. The wheels
-    carry the weight and the moments of the forces at the height of the centre of mass; of the lateral part the
-    front axle takes `roll_share`. The loads follow the forces with the lag `transfer_time`, which stands for
-    the springs. `force_B[2]`, `moment_B[0:2]` and `momentum_B` do nothing.
+    carry the weight and the moments of the forces at the height of the centre of mass; of the lateral part the front
+    axle takes `roll_share`. The loads follow the forces with the lag `transfer_time`, which represents the springs.
+    `force_B[2]`, `moment_B[0:2]` and `momentum_B` do nothing.
 
     With `sprung` the body rolls and pitches on its springs (M_X and M_Y of [RflyModel] 7.3.1.1), about an axis on the
     ground as in [CommonRoad]: I d2(roll)/dt2 = -m_s h a_y + (m_s g h - K) roll - C d(roll)/dt + Mx, and for the pitch

@@ -200,10 +200,10 @@ class DriveCommands(DrivePorts, _Base):
 class CommandedGroundNavigator(DriveCommands, GroundNavigator):
     """`GroundNavigator` with commands from outside, for cars and rovers. Sampled.
 
-    The mission is that of `GroundNavigator`. Otherwise the path is the line to the place that was given, without
-    curvature, or the vehicle's own place with the course asked for; the speed changes by `slewing`, twice as fast down,
-    and before a place it is that of an even stop. Not modelled: driving backwards but by hand, arcs on the way to a
-    place, obstacles.
+    The mission is that of `GroundNavigator`. Otherwise the path is the line to the commanded position, without
+    curvature, or the vehicle's own position with the commanded course; the speed changes by `slewing`, twice as fast
+    down, and before a place it is that of an even stop. Not modelled: driving backwards but by hand, arcs on the way to
+    a place, obstacles.
     """
 
     source = "closed form of this project"
@@ -248,8 +248,8 @@ class CommandedGroundNavigator(DriveCommands, GroundNavigator):
 class CommandedPathNavigator(DriveCommands, PathNavigator):
     """`PathNavigator` with commands from outside, for boats and vehicles that dive with fins. Sampled.
 
-    The mission is that of `PathNavigator`, and so is the line of sight to a place that was given: the course points at
-    the line `lookahead` ahead. Without a place the course and the speed are what was asked for; the depth is held or
+    The mission is that of `PathNavigator`, and so is the line of sight to a commanded position: the course points at
+    the line `lookahead` ahead. Without a position the course and the speed are those commanded; the depth is held or
     set. At a place, on hold and disarmed nothing pushes: it drifts. Not modelled: holding a place against wind or
     current, driving backwards but by hand, obstacles.
     """

@@ -20,11 +20,11 @@ MOST_TAIL_TRIM = 0.2  # rad: limit of the yaw rate integral
 class HelicopterControl(CascadePorts):
     """Position P, velocity PI, tilt PI on the fly-bar's own rate control, heading P on a yaw rate PI (gyro). Sampled.
 
-    The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic
-    pitch, tau p = B d_lat [Gavrilets2015]: so the tilt error asks for a rate and the rate for cyclic pitch, slowly
-    enough not to excite the body against the rotor. Collective and tail pitch have a feed-forward by momentum theory
-    of a hover at sea level. With control by attitude or rate (kinds 2 and 3) it holds its place. Not modelled: gains
-    by airspeed, notch filter, use of the rotor speed.
+    The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic pitch,
+    tau p = B d_lat [Gavrilets2015]: so the tilt error sets a rate and the rate sets the cyclic pitch, slowly enough not
+    to excite the body against the rotor. Collective and tail pitch have a feed-forward by momentum theory of a hover at
+    sea level. With control by attitude or rate (kinds 2 and 3) it holds its place. Not modelled: gains by airspeed,
+    notch filter, use of the rotor speed.
     """
 
     source = "[Gavrilets2015]; [Dai] Eq. 3; closed form of this project"

@@ -40,8 +40,8 @@ class StationControl(ManualPorts, Block):
     """Position and attitude in six degrees of freedom by cascaded loops, for craft with thrusters for all of them.
 
     Position gives velocity, velocity (with an integral that takes up current and buoyancy) gives force; roll and pitch
-    are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; `quadratic` says that
-    thrust grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
+    are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic` thrust
+    grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
     """
 
     source = "[Fossen2021] Ch. 15 and 11"

@@ -44,12 +44,12 @@ BELOW_FENCE_M = 2.0  # m by which a return stays below the height limit
 class Navigator(MissionTable):
     """Mode machine of an autopilot: take-off, hold, mission, return, land, offboard, and failsafes. Sampled.
 
-    Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
-    time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
-    land, return. What is still valid decides: with a position the vehicle returns, never above the height limit;
-    with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with neither it
-    descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position is
-    valid again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
+    Commands are mode numbers, from the input `command` or from `script` (time, command). Of commands at the same time
+    landing has precedence over return, return over take-off, [RflyModel] 9.2.1.2; failsafes have precedence over all:
+    terminate, descend, land, return. What is still valid decides: with a position the vehicle returns, never above the
+    height limit; with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with
+    neither it descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position
+    is valid again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
     modelled: fly-by turns, manual flight.
     """
 

@@ -22,7 +22,7 @@ class RoadNavigator(RunwayNavigator):
     """`RunwayNavigator` that drives to waypoints on the ground. Sampled.
 
     Waypoints without a height in front of the take-off are driven to on straight legs with the propeller off: the
-    wheels push as a proportional-integral law of the speed asks, which falls towards corners and the end with
+    wheels are driven by a proportional-integral law of the speed, which falls towards corners and the end with
     `road_slowing` and rises when the corner is behind. The first item with a height begins the take-off run, along the
     runway. After a landing that is followed by a waypoint on the ground, the vehicle drives on as soon as it has rolled
     out to `road_speed`; at the last waypoint it stands. In the air, waypoints on the ground are passed over. Any

@@ -16,8 +16,8 @@ STEEPEST_COSINE = 0.1  # cosine of pitch at which roll and yaw rates can still b
 class TiltRotorLqr(Block):
     """u = u_trim - K xi with integrals of position and yaw by the trapezoid rule, [ProVANT] Sec. 3. Sampled.
 
-    xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) less what is asked
-    for, in the project's frames. As an addition to the published law, horizontal deviations are turned into the
+    xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) minus their
+    set-points, in the project's frames. As an addition to the published law, horizontal deviations are turned into the
     vehicle's heading, so that it flies at any yaw; deviations and integrals are limited; and while disarmed or standing
     only the tilts are held. Not modelled: what saturated actuators do to the integrals, feed-forward of acceleration.
     """

@@ -75,8 +75,8 @@ class ErrorStateEkf(EstimatorPorts):
 
     The magnetometer corrects the heading alone, never the tilt, with less weight while the tilt is hardly known, and
     only while strength and inclination of the field are those of `field_0`. Without it the heading follows from the
-    gyro and from GNSS velocity while the vehicle accelerates. Without GNSS velocity the accelerometer stands in as a
-    weak level while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
+    gyro and from GNSS velocity while the vehicle accelerates. Without GNSS velocity the accelerometer is used as a weak
+    level reference while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
     unaccelerated, with much noise.
 
     A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
@@ -86,8 +86,8 @@ class ErrorStateEkf(EstimatorPorts):
     The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by
     force: its gate opens as the heading grows uncertain.
 
-    With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
-    that has been away for `level_after`: the state is then called healthy by its velocity, whatever the position's age.
+    With `optical_flow`, flow and distance of a camera and a rangefinder that look down replace a GNSS velocity that has
+    been missing for `level_after`: the state is then reported as healthy by its velocity, whatever the position's age.
 
     With `in_motion` a filter that starts while the vehicle flies or falls (a flight controller that restarts in the
     air) aligns as well: over MOTION_S the change of GNSS velocity less gravity is the specific force in N, the integral
@@ -96,8 +96,8 @@ class ErrorStateEkf(EstimatorPorts):
     [Black1964], the field first). The fix is then carried to the present along that integral. A vehicle that moves by
     its receiver is not assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
 
-    With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
-    off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
+    With `lever_arm` the inertial unit sits at `imu_position`, and the acceleration there due to the vehicle's rotation
+    is subtracted: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
     Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
     than once between fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found

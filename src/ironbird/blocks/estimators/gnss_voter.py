@@ -30,13 +30,13 @@ HEIGHT_M = 5.0  # m of difference from the barometer that count as much as a thr
 class GnssVoter(Block):
     """Passes on all signals of the most trusted receiver. Sampled.
 
-    A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it
-    has no fix, or, for `hold_time`, its positions did not move as its velocity says (a leaking sum of the
-    difference), or it disagrees with the one in use. Of the others that one is used which agrees with most others in
-    position and velocity; among equals the one with the least doubt: its own contradiction, the distance of its
-    velocity from the estimate, and of its height from the barometer. The one in use keeps an advantage. So of two that
-    begin to disagree the one that jumped is left, before the estimate follows it. With none fit for use the least
-    bad is handed on, with its stamps as they are, and `agreed` and `healthy` are 0.
+    A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it has
+    no fix, or, for `hold_time`, its positions did not move according to its velocity (a leaking sum of the difference),
+    or it disagrees with the one in use. Of the others that one is used which agrees with most others in position and
+    velocity; among equals the one with the least doubt: its own contradiction, the distance of its velocity from the
+    estimate, and of its height from the barometer. The one in use keeps an advantage. So of two that begin to disagree
+    the one that jumped is left, before the estimate follows it. With none fit for use the least bad is handed on, with
+    its stamps as they are, and `agreed` and `healthy` are 0.
 
     `agreed` is the number of receivers that agree with the one in use, itself included. Position and velocity have
     stamps of their own. A barometer that climbs otherwise than a receiver which is consistent in position and velocity

@@ -18,9 +18,9 @@ SLOWEST_MPS = 1.0  # m/s; below it the power limit is that of this speed
 class DrivenWheelContact(WheelContact):
     """`WheelContact` of which some wheels are driven: their motors push along the wheel.
 
-    The driven wheels share the force that `drive` asks for, up to a greatest force and a greatest power. What they can
-    hand to the ground is what rolling resistance, brake and side force leave of the friction circle. Not modelled:
-    longitudinal slip, spin and inertia of the wheels, gears, and what `WheelContact` does not model.
+    The driven wheels share the force commanded by `drive`, up to a largest force and power. The force on the ground is
+    limited to what rolling resistance, brake and side force leave of the friction circle. Not modelled: longitudinal
+    slip, spin and inertia of the wheels, gears, and what `WheelContact` does not model.
     """
 
     source = "[Gillespie] Eq. 2-9: tractive force; [Pacejka2012] Sec. 7.2.1; [RflyModel] 6.4"

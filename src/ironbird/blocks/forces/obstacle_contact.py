@@ -23,7 +23,7 @@ class ObstacleContact(Block):
     k d ((1 + e^2)/2 + s (1 - e^2)/2), a potential and a part that always opposes d'; the bristle takes up s' slip when
     the grip is cut to its s' share, so that what it stores is at most what it took. Holds for obstacles that rest.
 
-    Not modelled: rolling resistance, deformation that stays, obstacles that give way, edges between the balls.
+    Not modelled: rolling resistance, deformation that stays, movable obstacles, edges between the balls.
     """
 
     source = "[RflyModel] 6.3; [Walton1986]; [Dupont2002]"

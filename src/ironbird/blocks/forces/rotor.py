@@ -73,7 +73,7 @@ class Rotor(Block):
 
 
 class RotorInAir(Rotor):
-    """A rotor that feels the air at its own hub, the body's rates included.
+    """A rotor whose forces depend on the air's motion at its own hub, with the body's rates.
 
     Thrust and torque are parabolas of the climb speed: C_T(J) and C_P(J) of a propeller's table [Brandt2011], written
     without a division by the rotor speed. Thrust grows with the flow along the disc (translational lift), drag along

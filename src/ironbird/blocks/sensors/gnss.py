@@ -118,7 +118,7 @@ class Gnss(Block):
 
     @property
     def period_s(self) -> float:
-        """Time between fixes in s."""
+        """Time between two fixes of the receiver in s."""
         assert self.sample_s is not None
         return self.period_samples * self.sample_s
 

@@ -23,8 +23,8 @@ SIGHT = {  # parameter of a sensor -> its highest value, unit, meaning; all are 
 class WorldSensor(Block):
     """The last sample of a camera, lidar or rangefinder, as signals for conditions and logs. Sampled.
 
-    Not modelled: the sensor itself, which looks at the world outside the kernel (`ironbird.world.sensors`); it gets
-    here what it measured, a few hundred times a second at most.
+    Not modelled: the sensor itself, which is computed outside the kernel (`ironbird.world.sensors`); its measurements
+    arrive here at most a few hundred times a second.
     """
 
     source = "[Dai] Eq. 3: the 3D environment as a subsystem with outputs of its own"

@@ -22,14 +22,14 @@ PER_SECOND = {  # unit of a drift
 class SignalFault(Block):
     """The faults of [ChipLevel] Eq. 18-27 on one signal, each a tunable parameter that is neutral by default.
 
-    Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and
-    replacement by a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it
-    shows in values: delay, a value that is stuck, samples that are lost). A drift grows from zero while its rate is
-    not zero. A stuck value is that of the first stuck sample and comes with fresh stamps; a lost sample leaves value
-    and stamp as they were. A delay that begins holds the value of that sample until the first delayed one arrives; a
-    delayed value comes with a fresh stamp too: whoever reads it cannot see that it is old.
-    With neutral parameters the value is the input bit for bit, and so it is at once when a fault ends. Not modelled:
-    faults of single bits and pins (Eq. 23-25), which belong to the chip models.
+    Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and replacement by
+    a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it shows in values: delay,
+    a value that is stuck, samples that are lost). A drift grows from zero while its rate is not zero. A stuck value is
+    that of the first stuck sample and comes with fresh stamps; a lost sample leaves value and stamp as they were. A
+    delay that begins holds the value of that sample until the first delayed one arrives; a delayed value has a fresh
+    stamp too: its reader cannot detect that it is old. With neutral parameters the value is the input bit for bit, and
+    so it is at once when a fault ends. Not modelled: faults of single bits and pins (Eq. 23-25), which belong to the
+    chip models.
     """
 
     source = "[ChipLevel] Eq. 18-27"

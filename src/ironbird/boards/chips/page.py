@@ -43,7 +43,7 @@ HEAD = ("address", "name", "reset", "writable", "access", "meaning")
 
 
 def page(kind: type[Chip]) -> str:
-    """Page of a chip in Markdown."""
+    """Documentation page of a chip as Markdown text."""
     lines = [f"# {kind.part}", "", inspect.cleandoc(kind.__doc__ or ""), ""]
     lines += [f"- {key}: {value}" for key, value in facts(kind).items()]
     table = rows(kind)

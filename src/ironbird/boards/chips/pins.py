@@ -107,7 +107,7 @@ class SpiPins:
     record: bytearray | None = None
 
     def lines(self) -> dict[str, Line]:
-        """All wires by name."""
+        """All wires of the SPI connection, by name."""
         return {"cs": self.cs, "sck": self.sck, "mosi": self.mosi, "miso": self.miso}
 
     def transfer(self, t: int, sent: bytes) -> Answer:
@@ -193,7 +193,7 @@ class I2cPins:
         self.fronts = [_Front() for _ in self.chips]
 
     def lines(self) -> dict[str, Line]:
-        """All wires by name."""
+        """All wires of the I2C bus, by name."""
         return {"scl": self.scl, "sda": self.sda}
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:

@@ -5,8 +5,8 @@
      13.000 ms  I2C 0x76 W[00] R3[82 c1 3e] NACK      what went wrong, if anything
       0.100 ms  UART gps TX[b5 62 06] RX[]            as the host sees it
 
-`..` after some bytes says that more followed which are not written down. A name before SPI's bytes in brackets says
-which chip select: `SPI[imu] f5 00 (2)  -> 98`.
+`..` after some bytes means that more followed which were not recorded. A name in brackets before SPI's bytes is the
+chip select: `SPI[imu] f5 00 (2)  -> 98`.
 """
 
 from __future__ import annotations

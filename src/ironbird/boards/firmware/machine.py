@@ -177,7 +177,7 @@ class Snapshot:
     chips: tuple[bytes, ...]
 
     def sha256(self) -> str:
-        """Hash of the snapshot."""
+        """SHA-256 of the snapshot's bytes."""
         digest = hashlib.sha256(self.state + self.registers)
         for part in (*self.memories, *self.chips):
             digest.update(part)
@@ -285,7 +285,7 @@ class Machine:
 
     @property
     def time_s(self) -> float:
-        """Virtual time in s."""
+        """Virtual time of the machine in s."""
         return float(self.library.fw_time_ns(self.pointer)) / 1e9
 
     def figures(self) -> Figures:
@@ -367,7 +367,7 @@ class Machine:
         self.library.fw_drive_pin(self.pointer, pin_number(pin), 2 if level is None else level)
 
     def pin(self, pin: str) -> int:
-        """Level of a pin, 0 or 1."""
+        """Present level of a pin by its number: 0 or 1."""
         return int(self.library.fw_output_pin(self.pointer, pin_number(pin)))
 
     def pwm_s(self, timer: int, channel: int) -> float | None:
@@ -457,7 +457,7 @@ class Machine:
     # ------------------------------------------------------------------ snapshots
 
     def snapshot(self) -> Snapshot:
-        """A copy of all state."""
+        """A copy of all state of the machine, for `restore`."""
         place = self.library.fw_state_of(self.pointer)
         return Snapshot(
             ctypes.string_at(place, self.library.fw_state_size()),

@@ -1,8 +1,8 @@
 """Messages of MAVLink by name and number: layouts, units and checksum seeds from one table, messages.csv [MAVLink2].
 
 `dialect.HEARTBEAT` is the message of that name, `MESSAGES[0]` the one of that number: all of `ardupilotmega` and the
-dialects that it includes (`common` among them), `development`, and what PX4 adds. A message is made when it is first
-asked for. tools/write_mavlink_table.py writes the table.
+dialects that it includes (`common` among them), `development`, and what PX4 adds. A message is parsed on first use.
+tools/write_mavlink_table.py writes the table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A router next to a flight: forwards between the vehicle and several ground stations or files.
 
-It takes the ground station's port (UDP 14550), so the ground stations themselves are the other connections.
+The router takes the ground station's port (UDP 14550), so the ground stations themselves are the other connections.
 """
 
 from __future__ import annotations

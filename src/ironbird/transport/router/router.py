@@ -97,7 +97,7 @@ class Connection:
         return self.reader.feed(data)
 
     def heard(self, frame: Frame, now: float) -> None:
-        """Count a received packet."""
+        """Count a packet received at a time `now` in s."""
         if frame.id >= 0:
             sender = (frame.sysid, frame.compid)
             if sender in self._last:
@@ -258,7 +258,7 @@ class Router:
 
     @property
     def witnesses(self) -> list[LinkWitness]:
-        """Counts of all link faults."""
+        """Effect counts of all link faults of the router."""
         return [witness for connection in self.connections.values() for witness in connection.disturbance.witnesses]
 
     @property

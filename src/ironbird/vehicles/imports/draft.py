@@ -33,7 +33,7 @@ class Draft:
 
 
 def _tables(data: Any) -> set[str]:
-    """Names of all nested tables."""
+    """Keys of all tables nested in the data."""
     names: set[str] = set()
     for key, value in data.items() if isinstance(data, dict) else []:
         if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):

@@ -1,7 +1,7 @@
 """Import of Gazebo's SDF and ROS's URDF: links to one body, motor plug-ins to rotors, lift-drag plug-ins to panels.
 
 SDF 1.5 to 1.11 as documented at sdformat.org; motor model and lift-drag plug-in of Gazebo Classic (PX4) and of gz-sim,
-which share the names of their elements. Includes (`model://NAME`) are looked for beside the model's folder.
+which share the names of their elements. Includes (`model://NAME`) are searched next to the model's folder.
 """
 
 from __future__ import annotations

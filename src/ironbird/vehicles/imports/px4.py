@@ -1,7 +1,7 @@
 """Import of PX4's airframe scripts, parameter files (geometry by CA_*) and mixer files of version 1.13 and before.
 
-They place rotors and say how they turn; mass and, in a mixer file, the arm are not in the files and must be given. The
-thrust follows from MPC_THR_HOVER: the vehicle hovers there.
+They contain positions and spin of the rotors; mass and, in a mixer file, the arm are not in the files and must be
+given. The thrust follows from MPC_THR_HOVER: the vehicle hovers there.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Wheels(BlockTable):
 
 
 class SteeringTable(BlockTable):
-    """The steering actuator."""
+    """The steering actuator: range, rate and lag."""
 
     params = params_of(Servo, "max_angle_rad=travel max_rate_radps time_constant_s")
 
@@ -137,7 +137,7 @@ class Control(PathTable):
 
 
 class Limits(Table):
-    """Limits that end a run."""
+    """Largest distance from home; beyond it the run ends."""
 
     max_distance_m: Positive = 2000.0
 

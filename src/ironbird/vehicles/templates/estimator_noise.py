@@ -128,8 +128,8 @@ def _compass(chips: list[dict[str, Number]], field_N: Sequence[float]) -> dict[s
 def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, Number]:
     """Noise of the pressure height, which is zeroed at the start, so that the slow error is the difference of two.
 
-    A share of the dynamic pressure comes and goes on top; one process stands for both, as wide as they are over long,
-    and as fast as they are at first.
+    A varying share of the dynamic pressure is added; one process models both, with their long-term variance and their
+    initial rate of change.
     """
     wet = names[0] in catalogue.DEPTH_GAUGES
     chips = _each(catalogue.depth_gauge_params if wet else catalogue.barometer_params, names, count)

@@ -73,7 +73,7 @@ SURFACES = ("aileron", "elevator", "rudder")  # axes of the controller, and surf
 
 
 class Body(Table):
-    """Mass and its distribution."""
+    """Mass, inertia and their distribution in the body."""
 
     mass_kg: Positive
     inertia_kgm2: Matrix3
@@ -132,7 +132,7 @@ class PullerTable(BlockTable):
 
 
 class ServoTable(BlockTable):
-    """Servos of all surfaces."""
+    """Travel, rate and lag of the servos of all surfaces."""
 
     params = params_of(Servo, "travel_rad time_constant_s max_rate_radps")
 
@@ -297,7 +297,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     """The diagram of a fixed wing, wired as [Dai] Eq. 3 and 4.
 
     `control_kind`: `truth` flies on the true state and begins in the air; `reference` on sensors and an estimator, from
-    the catapult. `airborne` says otherwise where a start of the true-state control is meant.
+    the catapult. `airborne` overrides whether the vehicle begins in the air.
     """
     airborne = control_kind == "truth" if airborne is None else airborne
     diagram = Diagram(spec.id)

@@ -48,7 +48,7 @@ from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_
 
 
 class BladeTable(BlockTable):
-    """Blades of a rotor."""
+    """Blades of a rotor: radius, chord and lift."""
 
     blades: Annotated[int, Field(ge=1)]
     spin: Literal["ccw", "cw"]
@@ -120,7 +120,7 @@ class SwashTable(ServoTable):
 
 
 class TailServoTable(ServoTable):
-    """Servo of the tail pitch."""
+    """Servo of the tail rotor's blade pitch."""
 
     params = params_of(HelicopterControl, "neutral_pitch_rad=tail_0 travel_rad=tail_travel")
 

@@ -277,8 +277,9 @@ def spin_without(spec: MulticopterSpec, lost: int) -> Spin:
     """The relaxed hover of [Mueller2014] after the loss of a rotor, by number from 0.
 
     The rotor opposite the lost one gives OPPOSITE_SHARE of the others' thrust, or less where the body would lean by
-    more than MOST_LEAN: the moment of its thrust keeps the axis turning, w x (J w + H). In yaw the rotors' torque meets
-    their drag round the arm and the body's. Gains are linear-quadratic for the rates and the axis in body axes.
+    more than MOST_LEAN: the moment of its thrust keeps the axis turning, w x (J w + H). In yaw the rotors' torque
+    balances their drag round the arm and the body's. Gains are linear-quadratic for the rates and the axis in body
+    axes.
     """
     rotors, weight = spec.rotor, spec.body.mass_kg * DESIGN_GRAVITY_MPS2
     propellers = [spec.propeller[rotor.propeller] for rotor in rotors]

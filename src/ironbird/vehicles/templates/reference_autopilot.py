@@ -1,6 +1,7 @@
 """Sensors of the reference autopilot with fault taps, voting, and estimation (S_sens, part of S_ctrl).
 
-How far the estimator trusts its sensors is no part of a vehicle's file: it follows from the products (`trust.py`).
+The estimator's noise parameters are not in a vehicle's file: they follow from the sensor products
+(`estimator_noise.py`).
 """
 
 from __future__ import annotations
@@ -105,9 +106,9 @@ def add_senses(
         "baro_sound": gnss.baro_sound, "gnss_stamp": gnss.stamp, "gnss_velocity_stamp": gnss.velocity_stamp,
         "gnss_used": gnss.used, "gnss_agreed": gnss.agreed,
     }  # fmt: skip
-    for name, source in status.items():
+    for name, signal in status.items():
         if name in estimator:
-            diagram.connect(source, estimator[name])
+            diagram.connect(signal, estimator[name])
     if "flow" in estimator:
         _connect_flow(diagram, sensors["flow"][0], sensors["range"][0], estimator)
     # The estimate selects the good source

@@ -41,7 +41,7 @@ Matrix3 = Annotated[list[Vector3], Field(min_length=3, max_length=3)]
 
 
 class Body(Table):
-    """Mass and its distribution."""
+    """Mass, inertia and their distribution in the body."""
 
     mass_kg: Positive
     inertia_diag_kgm2: Vector3 | None = None
@@ -129,7 +129,7 @@ class SensorTable(Table):
 
 
 class LimitTable(BlockTable):
-    """What counts as a crash."""
+    """Limits of speed, tilt and distance that count as a crash."""
 
     max_impact_mps: Positive = 3.0
     max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0

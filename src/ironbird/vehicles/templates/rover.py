@@ -37,7 +37,7 @@ class Control(PathTable):
 
 
 class Limits(Table):
-    """Limits that end a run."""
+    """Largest distance from home; beyond it the run ends."""
 
     max_distance_m: Positive = 500.0
 

@@ -111,7 +111,7 @@ class WaveTable(BlockTable):
 
 
 class PropellerTable(BlockTable):
-    """A propeller with its motor."""
+    """A propeller with its motor: thrust coefficients and lag."""
 
     params = params_of(
         Thruster,
@@ -148,7 +148,7 @@ class CourseTable(BlockTable):
 
 
 class LimitTable(Table):
-    """Limits that end a run."""
+    """Limits of tilt and distance that end a run, and the depth of the water."""
 
     max_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 45.0
     max_distance_m: Positive = 2000.0

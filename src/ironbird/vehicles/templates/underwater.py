@@ -121,7 +121,7 @@ def build(spec: UnderwaterSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of an underwater vehicle.
 
     With `reference` depth comes from the water's pressure and position from an acoustic fix: there are no satellites
-    under water. The fix comes through the `Gnss` block, at its place and under its faults.
+    under water. The fix uses the `Gnss` block, with its path and its faults.
     """
     diagram = Diagram(spec.id)
     depth = spec.start_depth_m

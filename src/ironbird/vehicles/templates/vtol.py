@@ -83,7 +83,7 @@ class SurfaceTable(BlockTable):
 
 
 class ServoTable(BlockTable):
-    """Servos of all surfaces."""
+    """Travel, rate and lag of the servos of all surfaces."""
 
     params = params_of(Servo, "travel_rad time_constant_s max_rate_radps")
 

@@ -65,7 +65,7 @@ def _chunks(data: bytes) -> list[tuple[int, bytes]]:
 
 
 class _Reader:
-    """Reader of one document."""
+    """Reader of one glTF document and its buffers."""
 
     def __init__(self, document: dict[str, Any], binary: bytes | None, path: Path) -> None:
         self.document, self.binary, self.path = document, binary, path

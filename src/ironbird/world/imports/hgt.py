@@ -1,6 +1,6 @@
 """SRTM tiles (.hgt): square grids of 16-bit heights in metres, big-endian, the north-west corner first.
 
-The name says the south-west corner: N47E008.hgt. Heights are above the EGM96 geoid, taken here as mean sea level.
+The file name is the south-west corner: N47E008.hgt. Heights are above the EGM96 geoid, taken here as mean sea level.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A colour camera with its own renderer: rays, Lambert's law, shadows of the sun, fog; the same picture every time.
 
-Light is added up linearly and given as sRGB with 8 bits. Not modelled: reflections, light that goes from surface to
-surface, transparent things, textures beyond checkers and markers, automatic exposure.
+Light is added linearly and output as 8-bit sRGB. Not modelled: reflections, light from surface to surface, transparent
+objects, textures beyond checkers and markers, automatic exposure.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class DepthCamera(PictureSensor):
     dropout: Share = 0.0
 
     def measure(self, sight: Sight) -> Data:
-        """Depth image of one sample."""
+        """Depth image of one sample, in m."""
         _, _, hits = self.look(sight)
         depth = hits.range_m * self._directions[:, 0]
         lost = (hits.object < 0) | (depth < self.min_m)

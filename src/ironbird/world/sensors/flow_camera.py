@@ -11,8 +11,8 @@ from ironbird.world.sensors.sensor import Data, Sight
 class FlowCamera(PictureSensor):
     """`flow_px` (height, width, 2): where what a pixel shows will be 1 / rate_hz later, less where it is.
 
-    Right and down, in pixels; NaN for the sky and for what goes behind the camera. Things that move carry their points
-    along; whether something else hides a point by then is not looked at.
+    Right and down, in pixels; NaN for the sky and for what goes behind the camera. Moving objects carry their points
+    along; later occlusion of a point is not considered.
     """
 
     UNITS = {"flow_px": "1"}

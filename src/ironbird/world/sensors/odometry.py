@@ -44,7 +44,7 @@ class Odometry(Sensor):
     drift_degps: Annotated[float, Field(ge=0, le=10)] = 0.0
 
     def measure(self, sight: Sight) -> Data:
-        """One estimate of the unit."""
+        """One estimate of position, attitude and velocity with the unit's errors."""
         now = sight.time_s
         times = np.array([max(now - STEP_S, 0.0), max(now, STEP_S)])
         places, turns = self.poses(sight, times)

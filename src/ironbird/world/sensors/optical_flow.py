@@ -21,7 +21,7 @@ STEPS = 8  # iterations on each level
 class OpticalFlow(Camera):
     """`flow_rad` (2): angles by which the picture went right and down since the sample before; `quality` 0 to 255.
 
-    `range_m` is the distance along the optical axis (NaN: too far). A quality of 0 says that the picture has no
+    `range_m` is the distance along the optical axis (NaN: too far). A quality of 0 means that the image has no
     structure, or moved too far to be followed.
     """
 

@@ -124,7 +124,7 @@ class PictureSensor(Sensor):
         return origins, directions, sight.scene.cast(origins, directions, self.max_m, skip=sight.skip)
 
     def blinded(self, data: Data) -> Data:
-        """A black image."""
+        """The sample as a black image."""
         return {key: np.zeros_like(value) for key, value in data.items()}
 
     def occluded(self, data: Data, share: float) -> Data:

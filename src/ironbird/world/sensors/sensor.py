@@ -54,7 +54,7 @@ class Sensor(BaseModel, ABC):
 
     @abstractmethod
     def measure(self, sight: Sight) -> Data:
-        """The data of one sample."""
+        """The data of one sample, as arrays by name."""
 
     @abstractmethod
     def blinded(self, data: Data) -> Data:

@@ -56,7 +56,7 @@ class SolidStateLidar(EchoSensor):
     pattern: str = "rosette"
 
     def taken(self) -> dict[str, str]:
-        """Hash of the pattern's file."""
+        """Hash of the scan pattern, by name."""
         return {"pattern_sha256": hashlib.sha256(load_pattern(self.pattern).tobytes()).hexdigest()}
 
     def measure(self, sight: Sight) -> Data:

@@ -27,7 +27,7 @@ class NeoM8n(Chip):
     """Answers CFG, MON and NAV messages as the receiver does, and sends what was ordered each epoch, [ChipNotes] 10.
 
     At power-up 9600 Bd, one epoch a second, and of NMEA 4.0 RMC, VTG, GGA, GSA, GSV and GLL in each, until CFG-PRT or
-    CFG-MSG says otherwise. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
+    CFG-MSG changes it. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
     configuration (CFG-CFG is acknowledged), time to first fix, the geoid (height above sea level is that above the
     ellipsoid), single satellites (NAV-SVINFO and GSV list none).
     """
