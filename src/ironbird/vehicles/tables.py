@@ -124,9 +124,9 @@ class Params:
 def params_of(block: type, keys: str) -> Params:
     """Keys of a table from the parameters that a class of blocks declares.
 
-    `KEY` is the parameter of that name without unit and frame. `KEY=PARAMETER` maps a key to a parameter of another name,
-    `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared default. A
-    key that the class also annotates has the type, range and default that are written there.
+    `KEY` is the parameter of that name (without unit and frame). `KEY=PARAMETER` maps a key to a parameter of another
+    name, `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared
+    default. A key that the class also annotates has the type, range and default that are written there.
     """
     declared: dict[str, Param] = {}
     for base in reversed(block.__mro__):

@@ -44,11 +44,11 @@ def import_ardupilot(path: Path) -> Draft:
     missing = [f"'{key}': {UNUSED.get(key, 'unknown')}" for key in data if key not in KNOWN and not _of_motor(key)]
 
     def value(key: str, usual: float | None = None, low: float = 0.0, high: float = MOST) -> float:
-        found = data.get(key, usual)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not low <= found <= high:
+        entry = data.get(key, usual)
+        if not isinstance(entry, int | float) or isinstance(entry, bool) or not low <= entry <= high:
             bounds = f"of at least {low:g}" if high == MOST else f"from {low:g} to {high:g}"
-            raise VehicleError(f"{path}: {key} = {shortened(repr(found))} is not a number {bounds}")
-        return float(found)
+            raise VehicleError(f"{path}: {key} = {shortened(repr(entry))} is not a number {bounds}")
+        return float(entry)
 
     mass, size = value("mass", low=1e-3), value("diagonal_size", low=1e-2)
     count, hover = round(value("num_motors", 4.0, 1.0, MOST_MOTORS)), min(value("hoverThrOut", 0.39, 0.01), 1.0)
