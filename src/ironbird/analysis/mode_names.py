@@ -2,9 +2,9 @@
 
 On wings: short period and phugoid (along: surge, heave, pitch), Dutch roll, roll subsidence and spiral (across: sway,
 roll, yaw), [EtkinReid1996] Ch. 6. In hover: heave, yaw, and for each of the two tilting axes either an oscillation of
-tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. On water and road by the motion that
-leads. What is no motion of the body is the lag of its part. Not judged: how well a name fits where along and across are
-coupled.
+tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. On water and road: by the motion with the
+largest share. A mode without motion of the body is the lag of its block. Not considered: how well a name fits if
+longitudinal and lateral motion are coupled.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Frequency responses from records: overlapping windows, coherence, composite windows.
 
-After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the asked frequencies only, response
-H = Gxy / Gxx, and several window lengths combined by their random errors; or without windows, by local polynomials.
-Noise on the input biases H; it is not modelled.
+After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the requested frequencies only,
+response H = Gxy / Gxx, and several window lengths combined by their random errors; or without windows, by local
+polynomials. Noise on the input biases H; it is not modelled.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ def composite_response(
 ) -> FrequencyResponse:
     """Several window lengths in one response, each weighted by its random error to the power of minus four.
 
-    These are the starting values of CIFER's COMPOSITE, which are good by themselves; its search is not made.
+    These are the starting values of CIFER's COMPOSITE, which are good by themselves; its optimisation is not
+    implemented.
     """
     by_window = [window_spectra(x, y, step_s, window_s, frequency_radps) for window_s in windows_s]
     singles = [spectra.response() for spectra in by_window]
@@ -159,8 +160,9 @@ def local_response(
     """Response without windows: around each frequency, response and leakage are smooth curves of second order.
 
     The local polynomial method [Schoukens]: lines k of the whole record's transform obey Y(k) = H(k) X(k) + T(k), where
-    T comes from motion before the record, or continues after it. Windows cut such records at every edge, which shows as
-    at frequencies of few periods; here both ends are one unknown. The coherence is that of what the curves leave over.
+    T comes from motion before the record, or continues after it. Windows cut such records at every edge, which causes
+    errors at frequencies with few periods; here both ends are one unknown. The coherence follows from the residual of
+    the curves.
     """
     if len(x) < 8 * half:
         raise IronbirdError(f"{len(x)} samples are too few for a response; {8 * half} are needed")

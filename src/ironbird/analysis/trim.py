@@ -155,7 +155,7 @@ def _levenberg_marquardt(
 def _least(evaluate: Evaluate, z: np.ndarray, low: np.ndarray, high: np.ndarray, first: int) -> np.ndarray:
     """From a solution along all solutions to the one with the smallest inputs, which are z[first:].
 
-    The measure is the sum of u^2 + 10 u^4: thrusts go with the square of a command, and are to be shared evenly.
+    The measure is the sum of u^2 + 10 u^4: thrust grows with the square of a command, and is to be shared evenly.
     """
 
     def measure(u: np.ndarray) -> float:

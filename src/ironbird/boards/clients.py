@@ -4,8 +4,8 @@
         from icm20602 import ICM20602
         print(ICM20602(0, 0).read_accel_data())
 
-Time is virtual: a request takes its bits at the bus clock, `time.sleep` moves the clock and waits for nothing. A
-missing acknowledge is the error that Linux gives (121, remote I/O), a held clock 110, a held data line 16.
+Time is virtual: a request takes its bits at the bus clock, `time.sleep` advances the clock without waiting. A missing
+acknowledge is the error that Linux gives (121, remote I/O), a held clock 110, a held data line 16.
 """
 
 from __future__ import annotations

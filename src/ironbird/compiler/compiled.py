@@ -66,7 +66,7 @@ class CompiledModel:
     def library(self, width: int) -> ctypes.CDLL:
         """The native code for 1 lane or for LANES lanes per block, compiled at first use.
 
-        For one lane it may be a quick build, until the optimised one is there; both give the same bytes.
+        For one lane it may be a quick build until the optimised one is ready; both give the same bytes.
         """
         with self._lock:
             if width not in self._libraries:

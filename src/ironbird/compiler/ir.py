@@ -1,10 +1,9 @@
 """Value graph of a model: CasADi's instruction lists joined into one graph without repetition.
 
-CasADi gives each function as a list of scalar instructions (`n_instructions`, `instruction_id`, ...). Here
-they become nodes of one graph, so that a value is computed once wherever it is used, and each node
-knows how often it can change: with a parameter, within a tick, or within an integration stage. That is what lets
-the emitter move work out of the stages. All rewriting happens here, once, so that every lane count and machine
-computes the same operations in the same order.
+CasADi gives each function as a list of scalar instructions (`n_instructions`, `instruction_id`, ...). Here they become
+nodes of one graph, so that a value is computed once wherever it is used, and each node records how often it can change:
+with a parameter, within a tick, or within an integration stage. So the emitter can move work out of the stages. All
+rewriting happens here, once, so that every lane count and machine computes the same operations in the same order.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ The compiler is `ziglang` from PyPI unless IRONBIRD_CC names another one (a gcc 
 math, no contraction to FMA: the same bytes come out for any lane count, processor and machine.
 
 A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
-at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
-waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
+at once, and with optimisation by a process in the background (docs/adr/0056). Both give the same bytes.
+IRONBIRD_QUICK=0 waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
 
-With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
+With IRONBIRD_SANITIZE=1 gcc builds code that checks its own memory accesses and arithmetic (AddressSanitizer and
 UndefinedBehaviorSanitizer). Python has to be started with their libraries: see `sanitizer_environment`.
 """
 

@@ -1,8 +1,9 @@
 """Sine, cosine, arc cosine and hypotenuse of columns, with the bits of the kernel (compiler/c/ib_math.h).
 
-NumPy's own differ in the last digit from one processor to another, because it takes other code on each. Here are only
-operations that IEEE 754 rounds in one way, in the order of the kernel: a margin is the same number on every machine, in
-one lane and in many, and a trigger sees what a requirement sees. Angles above 2^40 rad are not numbers, as there.
+NumPy's own functions differ in the last digit between processors, because it uses different code on each. This module
+uses only operations that IEEE 754 rounds uniquely, in the order of the kernel: a margin is the same number on every
+machine, in one lane and in many, and triggers and requirements have the same values. Angles above 2^40 rad give NaN, as
+in the kernel.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ Time
 How tightly they bind, from loose to tight: implies, or, and, until, then not and the operators of time, then
 comparisons, + -, * /, minus. So `always x < 3 m and y < 3 m` is `(always (x < 3 m)) and (y < 3 m)`: write brackets.
 
-A trigger is a condition about now (`trigger.py`): without time, rise and fall. Before it had units; its old texts are
-read as SI (`old_form`), and `Parser.new_text` rewrites them with units.
+A trigger is a condition about now (`trigger.py`): without operators of time, rise and fall. Old triggers without units
+are read as SI (`old_form`), and `Parser.new_text` rewrites them with units.
 """
 
 from __future__ import annotations

@@ -43,9 +43,8 @@ class Derived:
 class Names:
     """All names that a condition may use.
 
-    `units` has each signal's unit: a vector entry by entry (`body.p_NB_N[2]`) or, where no kernel is concerned, as a
-    whole (any index is then taken). `rows` is empty unless the names are those of a model: the kernel's row of each
-    entry.
+    `units` has each signal's unit: a vector entry by entry (`body.p_NB_N[2]`) or, if no kernel is used, as a whole (any
+    index is then accepted). `rows` is empty unless the names are those of a model: the kernel's row of each entry.
     """
 
     units: Mapping[str, str]
@@ -64,7 +63,7 @@ class Names:
     ) -> Names:
         """Names of a model; aliases and derived signals whose sources the model lacks are left out.
 
-        An alias may lead to a derived signal.
+        An alias may refer to a derived signal.
         """
         units: dict[str, str] = {}
         for path, signal in model.signals().items():

@@ -4,8 +4,8 @@
     tilt > 30 deg or not (battery >= 50 %)
 
 Derived signals are expanded. Time (always, until, rise, ...) is refused: a trigger fires when its condition first
-holds, and the start of its fault counts from there. Where a requirement's margin is 0 the trigger goes by its operator:
-`x > 3 m` does not hold at 3 m, `x >= 3 m` does. A value that is not a number makes the whole condition untrue.
+holds, and the start of its fault counts from there. Where a requirement's margin is 0 the operator of the trigger
+decides: `x > 3 m` does not hold at 3 m, `x >= 3 m` does. A value that is not a number makes the whole condition untrue.
 """
 
 from __future__ import annotations

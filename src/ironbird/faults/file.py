@@ -12,7 +12,7 @@
     expression = "value + severity * 6 m/s^2 * sin(90 rad/s * time)"
 
 A change is of a tunable `parameter` (its value times `scale`, plus `offset`, or `replace`d) or of a `signal`: any
-output of a part of the vehicle, which its readers get with the fault. A signal can be given by an `expression`, or
+output of a block of the vehicle; its readers then get the faulty value. A signal can be given by an `expression`, or
 disturbed as those of sensors are (`EFFECTS`). Numbers are in SI; two of them are for severity 0 and 1, a single one
 holds whatever the severity.
 """

@@ -1,12 +1,12 @@
 """RFlySimSafe's faults and test cases mapped to Ironbird's: plain data, for the import of test cases.
 
-Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two relatives that number the same faults otherwise.
-Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C that of the
-RflyMAD data set. An id means nothing without the name of its map.
+Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two related sources that number the same faults
+differently. Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C
+that of the RflyMAD data set. An id means nothing without the name of its map.
 
 Their noise is uniform in two bounds. Ironbird's is normal; equal means equal standard deviation, the bound divided by
-the square root of three. Their vehicle has one sensor of each kind, so an order is given for every instance that it
-has. A severity that would be greater than 1 is cut to 1, and the remark says so.
+the square root of three. Their vehicle has one sensor of each kind, so there is an injection for every instance that it
+has. A severity greater than 1 is limited to 1, with a remark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversion of RFlySimSafe's fault packets to tables of a case file. See `faults/rflysimsafe.py`.
 
-A packet has slots for eight ids and twenty parameters; slot i owns the parameters 2i and 2i + 1. A fault with more
-than two parameters repeats its id in consecutive slots. What a packet does not set stays as it was.
+A packet has slots for eight ids and twenty parameters; slot i owns the parameters 2i and 2i + 1. A fault with more than
+two parameters repeats its id in consecutive slots. Values that a packet does not set stay unchanged.
 """
 
 from __future__ import annotations

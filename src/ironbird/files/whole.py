@@ -13,8 +13,8 @@ from pathlib import Path
 def replacing(path: Path) -> Iterator[Path]:
     """Context manager: a temporary file in the same folder that replaces `path` at the end.
 
-    A process that is killed or a disk that is full before leaves what was there, never half a file. What is no file
-    (a pipe, a terminal) is written as it is; a link stays a link.
+    If the process is killed or the disk is full, the old file stays; there is never half a file. A pipe or terminal is
+    written directly; a symbolic link stays a link.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():

@@ -16,7 +16,7 @@ MOST_ELEMENTS = 1_000_000
 def read_xml(data: bytes, refused: Callable[[str], IronbirdError]) -> Element:
     """Root element of a document without a document type; `refused` makes the exception from the reason of a refusal.
 
-    The parser looks for the document type, in whatever encoding the document is.
+    The parser itself detects a document type, so that the encoding of the document does not matter.
     """
     builder, parser = TreeBuilder(), expat.ParserCreate()
     depth = count = 0

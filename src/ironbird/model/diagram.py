@@ -204,8 +204,8 @@ class Diagram:
     def reset(self, port: Port, blocks: Iterable[str]) -> None:
         """Keep the states of sampled blocks at their initial values while this scalar output is below 0.5.
 
-        So a computer without power is modelled: when the output rises again, its blocks begin as at the start of the
-        run, initial values read from parameters included. Blocks without states only follow their inputs.
+        This models a computer without power: when the output rises again, its blocks restart as at the start of the
+        run, also with initial values from parameters. Blocks without states only follow their inputs.
         """
         if not isinstance(port.signal, Out) or port.signal.size != 1:
             raise ModelError(f"reset: {port} is not a scalar output")
@@ -227,8 +227,8 @@ class Diagram:
     ) -> Handle:
         """Exchange the block at `path`, or all blocks below it, for a block (with its parameter values) or a diagram.
 
-        Connections, exports, stops and resets go over by port name, or by `ports` (old name -> new name, "" where it
-        may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
+        Connections, exports, stops and resets are transferred by port name, or by `ports` (old name -> new name, ""
+        where it may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
         `block/path.output`) replaces the old part's connection of that input. Parameters with the same name and unit
         keep their values unless new ones are given. Anything that does not fit raises `ReplaceError` with all problems
         and leaves the diagram unchanged; unconnected inputs are reported by `validate`.

@@ -1,6 +1,6 @@
 """Equations of single blocks: outputs, derivatives and next states as expressions, feedthrough, algebraic loops.
 
-Feedthrough is derived from the Jacobian's sparsity; authors declare nothing.
+Feedthrough is derived from the Jacobian's sparsity; authors of blocks do not declare it.
 """
 
 from __future__ import annotations

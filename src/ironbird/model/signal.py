@@ -1,8 +1,7 @@
 """Declarations of a block: inputs, outputs, states, parameters, noise streams, the clock.
 
-Each is written as a class attribute of a block (`speed = Out(unit="rad/s")`) or added to one block
-instance with `Block.declare`. A declaration carries unit, shape, frame, range and a sentence; it holds
-no value.
+Each is written as a class attribute of a block (`speed = Out(unit="rad/s")`) or added to one block instance with
+`Block.declare`. A declaration has unit, shape, frame, range and a description; it holds no value.
 """
 
 from __future__ import annotations

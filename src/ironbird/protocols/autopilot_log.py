@@ -1,8 +1,8 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units,
-frames are N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to
-home. Quantities that a log does not contain are absent; an unreadable file raises `LinkError`.
+Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units, frames
+are N (about the vehicle's home) and B; positions relative to the autopilot's own origin are converted to home.
+Quantities that a log does not contain are absent; an unreadable file raises `LinkError`.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class Series:
 class AutopilotLog:
     """Content of an autopilot's own log, in SI units.
 
-    `estimated` has, as far as the log does: position, velocity (N), attitude (q_NB, w x y z), output, battery,
+    `estimated` has, if they are in the log: position, velocity (N), attitude (q_NB, w x y z), output, battery,
     test_ratio (see RATIOS), estimator (number of the one in charge), gnss (position), baro (height). `received` is the
-    true motion that it was sent and logged as such: velocity, position (N), attitude, rates (B).
+    true motion that was sent to it and logged: velocity, position (N), attitude, rates (B).
     """
 
     path: Path

@@ -1,8 +1,8 @@
 """ArduPilot's DataFlash logs (.BIN): records that describe themselves, read into one table per kind of record.
 
 A record is 0xA3 0x95, its number, its values; the records FMT (number 128) give name, length, form and columns of all
-others [ArduPilotDev]. Bytes that are no record are passed over and counted, so a cut or damaged file yields what is
-whole in it. Values are as ArduPilot's tools show them: factors of the form (centi, 1e-7 degrees) are taken out.
+others [ArduPilotDev]. Bytes that are no record are skipped and counted, so a truncated or damaged file yields its
+intact records. Values are as in ArduPilot's tools: the factors of the format (centi, 1e-7 degrees) are applied.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     40120000 tune {"path": "MPC_XY_VEL_MAX", "value": 4.0}
 
 A flight with this text as its script sends the same orders to the autopilot at the same simulation times, in addition
-to its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
+to its mission; if the autopilot runs on simulation time, the flight repeats to the last byte.
 """
 
 from __future__ import annotations

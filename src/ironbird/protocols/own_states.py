@@ -4,7 +4,7 @@ Read from PX4: the topics estimator_selector_status, estimator_status_flags (of 
 sensor_selection, failsafe_flags and control_allocator_status [PX4]; from ArduPilot: the records XKF4 and XKFS (of the
 core in charge), ERR and EV [ArduPilotCode] AP_Logger.h, AP_Nav_Common.h. Times are those of the autopilot's clock.
 
-Not read: what its modules printed, values of test ratios (`autopilot_log.py` has them), PX4's event texts.
+Not read: console output of its modules, values of test ratios (`autopilot_log.py` has them), PX4's event texts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mission files of ground stations: QGroundControl's .plan and the text form 'QGC WPL 110', and Ironbird's missions.
 
-All become one list of `PlanItem`, which a `Pilot` can hand to an autopilot. Formats: [QGCPlan], [MAVLinkMission].
+All become one list of `PlanItem`, which a `Pilot` can send to an autopilot. Formats: [QGCPlan], [MAVLinkMission].
 """
 
 from __future__ import annotations
@@ -189,10 +189,10 @@ def from_mission(
 ) -> list[PlanItem]:
     """A mission of Ironbird as an autopilot takes it, with a take-off and a speed in front of it.
 
-    A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
-    circles the take-off point where others return to it, and lands there if the mission ends in the air, on the course
-    of the launch. Others land where they are: a VTOL with `edge_deg` brakes in front of the place, turns to this
-    heading there, with which the edges of its wings are in the wind, and comes down so.
+    A spiral becomes a stay at its place. A fixed wing lands at the position and on the course of its item, by an
+    `approach`; where other vehicles return to the take-off point it circles it, and if the mission ends in the air it
+    lands there, on the course of the launch. Other vehicles land where they are: a VTOL with `edge_deg` brakes in front
+    of the position, turns to this heading, which puts the edges of its wings into the wind, and descends.
     """
     rows = [LocalItem(*item) for item in items]
     if not rows:

@@ -7,11 +7,11 @@ that joins metres with radians compares their numbers as they are.
 On samples and with finite flights this is what RTAMT computes offline in discrete time [Nickovic2020]:
 - A window is cut at the lane's last valid row (for the past: at its first row). A window without any sample (the
   flight ended before it begins) gives +inf for `always` and `historically`, -inf for `eventually`, `once` and `until`.
-- `f until[a, b] g` asks for f at all samples before that of g, not at that sample itself; and for f from now on,
+- `f until[a, b] g` requires f at all samples before that of g, not at that sample itself; and for f from now on,
   not only from a on.
 Beyond RTAMT: bounds are rounded to samples (there they must be multiples), `==` has a tolerance or is +inf or -inf
-(there its margin is never above 0), intervals may count from the end. A value that is not a number (NaN) among those
-that a requirement looks at gives -inf.
+(there its margin is never above 0), intervals may count from the end. A NaN among the values that a
+requirement reads gives -inf.
 
 Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
 Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
@@ -209,7 +209,7 @@ def _untimed_until(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """until[0, end] by doubling.
 
     One sample maps the margin x of what follows to max(right, min(left, x)); two such steps are again one:
-    max(max(right1, min(left1, right2)), min(min(left1, left2), x)). Behind the end x is -inf.
+    max(max(right1, min(left1, right2)), min(min(left1, left2), x)). After the end x is -inf.
     """
     left, right = left.copy(), right.copy()
     reach, length = 1, right.shape[1]

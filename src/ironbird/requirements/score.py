@@ -4,15 +4,15 @@ Each error is sampled every 0.1 s from the fault on, becomes a score by bands, a
 weighted mean in which bad samples weigh more; 1 is safe, 0 a disaster. A crash is a disaster; its score follows from
 the energy.
 
-What differs from [RFlySimSafe]:
+Differences from [RFlySimSafe]:
 - There one column is judged, the velocity towards east against 0, though bands for angles and positions exist. Here
-  all axes of position and velocity (against what the mission asks for) and all angles count; the weights of columns
-  are equal unless given. So a flight to the north is judged like one to the east, and flying fast as asked for is
+  all axes of position and velocity (against the mission's set-points) and all angles count; the weights of columns
+  are equal unless given. So a flight to the north is judged like one to the east, and flying fast as commanded is
   no error.
 - There a crash is detected by abs(z) < 1.2 m with abs(vz) > 3.5 m/s, here by the column `crashed`. The mass is the
   vehicle's, there always 1.515 kg.
 - There the level is that of the largest weighted share of samples, so that a flight with a better score can have a
-  worse level; here it is the band of the score. The shares are given beside it.
+  worse level; here it is the band of the score. The shares are reported as well.
 - There the change of an angle is that between two rows of the log after averaging, and so depends on the log's rate;
   here it is that in 0.1 s. The jump from 180 to -180 deg is no change.
 """

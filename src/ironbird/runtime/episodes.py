@@ -288,7 +288,7 @@ class Episodes:
     def logged(self) -> np.ndarray:
         """The last logged row of every vehicle, [vehicle, column]; NaN for a vehicle that stopped before it.
 
-        Columns are contiguous in memory: what is computed of them goes through vector instructions.
+        Columns are contiguous in memory, so that computations use vector instructions.
         """
         by_lane = self._data[:, 0].swapaxes(0, 1).reshape(len(self.plan.index), -1)
         return np.asarray(by_lane.take(self.place, axis=1).T)

@@ -23,11 +23,11 @@ NEVER = np.iinfo(np.int64).max
 class ParamEvent:
     """A change of one parameter within a time window.
 
-    Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
-    value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
-    `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
-    With `when`, a condition compiled by `ironbird.conditions.trigger.compile_trigger`, times count from the first
-    moment at which it holds; it is looked at every 10 ms.
+    Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus value).
+    Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for `duty * period_s` of
+    each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order. With `when`, a
+    condition compiled by `ironbird.conditions.trigger.compile_trigger`, times count from the first moment at which it
+    holds; it is evaluated every 10 ms.
     """
 
     param: str

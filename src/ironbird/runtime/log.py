@@ -186,7 +186,7 @@ class Log:
     def all_lanes(self, path: str) -> np.ndarray:
         """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop.
 
-        Each entry (`[..., i]`) lies together in memory.
+        Each entry (`[..., i]`) is contiguous in memory.
         """
         start, size = self.plan.start[path], self.plan.signals[path].size
         apart = lane_columns(self.data, start, size)[:, : self.lanes]

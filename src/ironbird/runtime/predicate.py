@@ -1,6 +1,6 @@
 """Predicates: the compiled form of a trigger's condition, run by the kernel's stack machine.
 
-They are made from text by `ironbird.conditions.trigger`.
+They are compiled from text by `ironbird.conditions.trigger`.
 """
 
 from __future__ import annotations

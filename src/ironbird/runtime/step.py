@@ -90,7 +90,7 @@ def kernel(state: RunState) -> ctypes.CDLL:
 def run_args(state: RunState, events: KernelEvents, ticks: int, log: Log | None, first_row: int) -> RunArgs:
     """Arguments of a kernel call for all blocks; log rows are written from `first_row` on.
 
-    They hold addresses of the arrays: these must stay alive and in place.
+    The arguments contain addresses of the arrays, which must stay alive and in place.
     """
     check_state(state)
     whole(state.tick, "tick of a run state")
@@ -200,12 +200,12 @@ def run(
 ) -> Log:
     """Run all lanes until a time (or until all have stopped) and return the log.
 
-    `log` are signal paths, block paths or prefixes with '*'; None logs every output. Rows are `log_s` apart,
-    from the present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to
-    `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
-    interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
-    `tunings` are parameter changes at given ticks. With a `pace` the run keeps to the wall clock. `poll` is called with
-    the state before each piece (`piece_ticks` long, with a pace 20 ms at most); it may change the state.
+    `log` are signal paths, block paths or prefixes with '*'; None logs every output. Rows are `log_s` apart, from the
+    present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to `sink`, so
+    that memory stays flat however long the run is. `progress` receives the share done. An interruption (Ctrl-C) ends
+    the run early; the log up to there is returned and `log.interrupted` is set. `tunings` are parameter changes at
+    given ticks. With a `pace` the run keeps to the wall clock. `poll` is called with the state before each piece
+    (`piece_ticks` long, with a pace 20 ms at most); it may change the state.
     """
     model = state.model
     end = ticks_of(until_s, model.step_s, "until_s")

@@ -1,7 +1,7 @@
 """Distance from a place to balls, cylinders and boxes, with the direction away from them.
 
 A shape is a column of numbers, a *slot* (`SLOT_ROWS`), so that a kernel is the same for every world: kind, centre,
-velocity, axes, half sizes and surface. What a slot holds changes while a vehicle moves (`ironbird.world.near`).
+velocity, axes, half sizes and surface. The content of a slot changes while a vehicle moves (`ironbird.world.near`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def slot_place(slot: Expr, since: Expr) -> Expr:
 def distance_to(place: Expr, slot: Expr, since: Expr) -> tuple[Expr, Expr]:
     """Signed distance from a place to the surface of a shape, and the unit vector away from it.
 
-    Outside it is the distance to the nearest point, inside minus the way to the nearest face; the vector is its
+    Outside, it is the distance to the nearest point; inside, minus the distance to the nearest face; the vector is its
     gradient. Half sizes are (radius, -, -), (radius, -, half height) and (x, y, z); the axis of a cylinder is z.
     """
     R = ca.reshape(slot[AXES : AXES + 9], 3, 3)

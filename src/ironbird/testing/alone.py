@@ -3,8 +3,8 @@
     model = alone(Motor(), slope=640.0, idle_speed=160.0, time_constant=0.02)
     result = outputs_at(model, {"throttle": [0.1, 0.5, 0.9]})   # result["speed"] has three rows
 
-Each row is a lane of the native kernel, so that a test sees what a flight sees. `numeric` does the same for the plain
-functions of `ironbird.symbolic`, which have no kernel of their own.
+Each row is a lane of the native kernel, so that a test checks the code of a flight. `numeric` does the same for the
+plain functions of `ironbird.symbolic`, which have no kernel of their own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def check_chip(name: str) -> None:
     Checked: part, source, docs; it translates to C; reset values after power-up and after wild writes; write masks with
     zeros, ones and a pattern; read-only registers; reading a register does nothing to the next one (effects commit when
     the first bit is clocked); a FIFO gives its bytes in order, loses none to prefetching, overflows in whole records
-    and says so. Raises `AssertionError` with all findings.
+    and reports it. Raises `AssertionError` with all findings.
     """
     chip = make_chip(name)
     kind = type(chip)

@@ -157,8 +157,8 @@ def make_room(opened: socket.socket) -> None:
 def waiting(handle: int) -> int:
     """Bytes of a terminal that can be read now.
 
-    Linux lets a reader or poller of an empty terminal wait for a worker of the kernel without real-time priority:
-    on a busy computer for tenths of a second. Asking for the count does not wait.
+    Linux lets a reader or poller of an empty terminal wait for a worker of the kernel without real-time priority: on a
+    busy computer for tenths of a second. Reading the count does not wait.
     """
     return int.from_bytes(fcntl.ioctl(handle, termios.FIONREAD, bytes(4)), sys.byteorder)
 
@@ -187,8 +187,8 @@ class DatagramCable(SocketCable):
     """UDP, for boards with a network port: received on `port`, answered where the first packet came from.
 
     Packets of other senders are ignored (`strangers` counts them) while the board sends; after `SILENT_S` of silence
-    the next sender is the board, as one that was restarted may send from another port. A board's side knows the other
-    (`peer`) and takes any free port. The protocol has no authentication: a sender can be forged.
+    the next sender is the board, as one that was restarted may send from another port. A board's own cable has a fixed
+    `peer` and uses any free port. The protocol has no authentication: a sender can be forged.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, peer: tuple[str, int] | None = None) -> None:

@@ -1,7 +1,7 @@
 """Frames of MAVLink 1 and 2 in a byte stream, unchanged, so that a router also forwards unknown messages.
 
-A frame of a known message must have the right checksum. Of an unknown one it cannot be checked: it counts as a frame if
-another one, or the end of what came, follows. Signatures are passed on, not checked.
+A frame of a known message must have the right checksum. The checksum of an unknown message cannot be checked: it counts
+as a frame if another frame, or the end of the received bytes, follows. Signatures are passed on, not checked.
 """
 
 from __future__ import annotations

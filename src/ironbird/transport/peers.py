@@ -1,8 +1,8 @@
 """Which process is at the other end of a loopback connection, from the system's tables.
 
-Ports on loopback are open to every program of this computer, and the protocols of the autopilots know no passwords.
-But Linux reports for each port the user and the socket behind it (`/proc/net` [ProcPid]), and for each process that it
-may look at, its sockets. So a stranger is distinguished from the autopilot that Ironbird started.
+Ports on loopback are open to every program of this computer, and the protocols of the autopilots have no passwords. But
+Linux reports the user and the socket of each port (`/proc/net` [ProcPid]), and the sockets of each process that may be
+inspected. So other programs are distinguished from the autopilot that Ironbird started.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Gains of the loops for a bandwidth, from the exact linear model of the hovering vehicle.
 
 Attitude: per axis two gains are free: attitude error to rate, and rate error to angular acceleration. For several
-ratios of the two the attitude gain is found with which the answer of the attitude to its set-point falls to -3 dB at
+ratios of the two the attitude gain is found with which the response of the attitude to its set-point falls to -3 dB at
 the bandwidth; of those that keep the margins, the one with the smallest peak of the sensitivity is taken.
 
 Velocity, then position, with the inner loops already tuned: the gain is found with which the response to the north
 falls to -3 dB at the bandwidth; it is refused if the response resonates, or if the loops broken at the actuators lose
-their margins. Not modelled: lags of sensors and estimator, saturation; look at the result with steps.
+their margins. Not modelled: lags of sensors and estimator, saturation; check the result with step responses.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ the result as they are in a flight.
     s_after = J s           the blocks of this period, one after the other
     s_next = P s_after      P = exp([A B; 0 0] T)
 
-The loop is broken at the commands of the actuators, along one axis d (roll, for instance): what the controller puts
-out along it is taken away and v d put in its place. L(z) is minus the answer of the controller along d to v.
+The loop is broken at the commands of the actuators, along one axis d (roll, for instance): the controller's output
+along it is replaced by v d. L(z) is minus the response of the controller along d to v.
 
-Not modelled: blocks that are slower than the control period (navigator, GNSS, barometer, slow environment) stand
-still; the controller sees the true state, so lags of sensors, their filters and the estimator are not in it; limits,
-noise and faults are not there.
+Not modelled: blocks that are slower than the control period (navigator, GNSS, barometer, slow environment) are held
+constant; the controller reads the true state, so lags of sensors, their filters and the estimator are not included; nor
+are limits, noise and faults.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Loop:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Frequencies in rad/s, and the response of attitude, velocity or position to its set-point (1: it follows).
 
-        Axes are roll, pitch, yaw or north, east, down. Loops outside of the one that is looked at are open.
+        Axes are roll, pitch, yaw or north, east, down. Loops outside of the given one are open.
         """
         if loop not in SET_POINTS:
             raise UnknownNameError("loop", loop, SET_POINTS)

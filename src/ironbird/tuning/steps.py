@@ -1,8 +1,8 @@
 """Step responses: a vehicle in steady flight is given a new set-point; how fast and how cleanly it gets there.
 
-All sets of gains fly side by side in lanes of one run, in calm air: what hovers from a hover, a wing from straight and
-level flight to the north at its cruise speed. The response is read from the true motion. Not modelled: steps of
-cars, boats and vehicles under water.
+All sets of gains fly side by side in lanes of one run, in calm air: hovering vehicles from a hover, a wing from
+straight and level flight to the north at its cruise speed. The response is read from the true motion. Not modelled:
+steps of cars, boats and vehicles under water.
 """
 
 from __future__ import annotations

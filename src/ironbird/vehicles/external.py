@@ -41,7 +41,7 @@ def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[s
     """The control system without its vehicle: the sensor signals that it reads are inputs of the model.
 
     Also returns which inputs each output of a sensor feeds (`imu/1/gyro_fault.value`: [`vote/imu.gyro_1_B`]), and the
-    output that drives each actuator (`rotor/1`: `control.throttle_1`). It never stops by itself.
+    output that drives each actuator (`rotor/1`: `control.throttle_1`). The model has no stop conditions.
     """
     plant = set(plant_blocks(diagram))
     control = diagram.subset([path for path in diagram.blocks if path not in plant])

@@ -8,7 +8,6 @@
     at.rotor(2).motor("health")        # rotor/2/motor.health
 
 A part is its block's `path`; calling it with a name gives the path of any of its signals and parameters. Numbers count
-import re
 from 1. Templates (`ironbird.vehicles.templates`) build vehicles with these paths; faults name them as patterns.
 """
 

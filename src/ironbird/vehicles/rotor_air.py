@@ -82,9 +82,9 @@ def wake_losses(
 ) -> list[list[float]]:
     """Row i: share of its thrust that rotor i loses in the wake of each other rotor, if both have the same thrust.
 
-    A rotor below another loses by `coaxial_share` what the other's disc covers of it. Rotors that overlap in one plane
-    take 1 + (sqrt(2) - 1) m' times the power [Leishman2006] Ch. 2; at constant power thrust falls with its power -2/3.
-    Rotors that do not overlap lose nothing.
+    A rotor below another loses thrust by `coaxial_share`, for the share of its disc that the other covers. Rotors that
+    overlap in one plane take 1 + (sqrt(2) - 1) m' times the power [Leishman2006] Ch. 2; at constant power thrust falls
+    with its power -2/3. Rotors that do not overlap lose nothing.
     """
     count = len(hubs_m)
     lost = [[0.0] * count for _ in range(count)]

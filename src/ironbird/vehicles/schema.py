@@ -1,7 +1,7 @@
 """The JSON Schema of vehicle files, for editors: the keys of every template with their ranges, units and meaning.
 
-A file with a `base` gives only what differs, so that no key of its tables is required there. Not in the schema: what
-concerns several keys at once (a rotor that names an unknown motor); `ironbird vehicle check` sees it.
+A file with a `base` gives only what differs, so that no key of its tables is required there. Not in the schema: rules
+about several keys (a rotor that names an unknown motor); `ironbird vehicle check` checks them.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class MeshTable(ThingTable):
 class ScatterTable(_Table):
     """Things strewn over a square, at places that a seed draws: trees (trunk and crown), boxes or rocks (balls).
 
-    Around the origin a circle of `free_m` stays empty; `apart_m` is the least distance of two.
+    Around the origin a circle of `free_m` stays empty; `apart_m` is the least distance between two objects.
     """
 
     kind: Literal["tree", "box", "rock"]

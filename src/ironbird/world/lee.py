@@ -8,7 +8,7 @@ the largest deficit counts. For wind at an angle, W and L are the extents of the
 
 Only the steady wind is changed, and it is taken as equal at all heights. Not modelled: the step to the free wind at 3 d
 of the sources (the power law goes on), what is in front, beside and on top of a building, mass consistency, channelling
-in streets, turbulence in wakes, and wakes of spheres, meshes, movers and things that lean.
+in streets, turbulence in wakes, and wakes of spheres, meshes, movers and tilted objects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runner of a world's sensors: samples at their own rates in simulation time, with faults and their witnesses.
 
-The runner is outside the kernel. It takes the true motion (a `Track`) and returns samples; what is
-sampled when depends on simulation time alone, so that a run repeats however fast it goes.
+The runner is outside the kernel. It takes the true motion (a `Track`) and returns samples; the sample times depend on
+simulation time alone, so that a run repeats at any speed.
 """
 
 from __future__ import annotations

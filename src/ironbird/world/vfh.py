@@ -2,9 +2,9 @@
 
 Directions around the vehicle are cells of azimuth and elevation. Points that a lidar saw lately, within `look_m`, block
 the cells within the angle asin((radius + margin) / distance) around them [Borenstein1991] [Vanneste2014]. Of the free
-cells the one with the smallest cost is flown: angle to the goal, angle to the direction flown last (so that it does
-not waver), and climbing. It knows no map and may be caught in dead ends deeper than it remembers. Everything follows
-from its inputs; ties go to the lower number of a cell.
+cells the one with the smallest cost is flown: angle to the goal, angle to the direction flown last (so that it does not
+waver), and climbing. It has no map and may be trapped in dead ends deeper than its memory. Everything follows from its
+inputs; ties go to the lower number of a cell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Buses at the level of transactions: chips behind chip selects, addresses and ports.
 
-A transaction carries its time; the chips on a bus are moved to it. Answers that a broken line gives come from
-`ironbird.boards.chips.pins`, which has the same calls.
+A transaction carries its time; the chips on a bus advance to it. Buses with broken wires are in
+`ironbird.boards.chips.pins`, which has the same interface.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ I2C   `i2c_begin` (start and an address of this chip; 0 is no acknowledge), then
 UART  `uart_byte` (a byte came in whole), `uart_next` (the next byte to send, or -1), `uart_baud` (as configured),
       `uart_frame` (parity and stop bits, as `frame_bits` reads them).
 
-A chip moves only in `advance`, which the first call of a transaction makes: outputs do not tear, and all levels of
-modelling agree. Not modelled: what happens inside a chip while it is being read.
+A chip's state changes with time only in `advance`, called at the start of a transaction: outputs of one sample stay
+consistent, and all levels of modelling agree. Not modelled: what happens inside a chip while it is being read.
 """
 
 from __future__ import annotations

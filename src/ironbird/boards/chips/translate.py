@@ -1,9 +1,9 @@
 """Translation of a chip's Python source to C.
 
-The subset: whole numbers of 64 bits, reals, fields of `self`, constants of classes and modules, `if`, `while`,
-`for … in range(…)`, `return`, calls of own methods (also by `super()`) and of `ironbird.boards.chips.numbers`. Division
-and remainder round down as in Python. What is outside the subset is refused with its place. A local variable's type is
-that of its first value; `x: float = 0` forces a real.
+The subset: whole numbers of 64 bits, reals, fields of `self`, constants of classes and modules, `if`, `while`, `for …
+in range(…)`, `return`, calls of own methods (also by `super()`) and of `ironbird.boards.chips.numbers`. Division and
+remainder round down as in Python. Code outside the subset is refused with its place. A local variable's type is that of
+its first value; `x: float = 0` forces a real.
 
 Each method becomes a function of the class that defines it, for the chip that is translated, so that overriding and
 `super()` mean what they mean in Python.

@@ -2,9 +2,9 @@
 
 The core is that of the package `unicorn`; interrupts, peripherals and time are Ironbird's (`c/`). One instruction takes
 `clocks_per_instruction` clocks, whatever it is: real cores take 1.2 to 1.5 on average, more for loads, divisions and
-flash without its cache. Time is looked at before every instruction, or with `by_blocks` where a basic block begins:
-about twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is
-a function of the image, the device table and what came from outside, so that it repeats to the bit. Not modelled: wait
+flash without its cache. Time is checked before every instruction, or with `by_blocks` where a basic block begins: about
+twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is a
+function of the image, the device table and the external inputs, so that it repeats to the bit. Not modelled: wait
 states, bus contention, memory protection, debug hardware.
 """
 

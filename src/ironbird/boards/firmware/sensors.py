@@ -14,7 +14,7 @@ from ironbird.vehicles import places as at
 class BoardSensors:
     """Inputs of the chips and pins of a board. Call `take` after the machine has run up to now.
 
-    Chips sample at their own rates what the vehicle's sensors put out last, as on the boards of `ironbird.boards`.
+    Chips sample the latest outputs of the vehicle's sensors at their own rates, as on the boards of `ironbird.boards`.
     """
 
     def __init__(self, board: Board, machine: Machine, rig: Rig) -> None:

@@ -1,17 +1,17 @@
 """A run in virtual time: unmodified programs whose clock, threads and sockets Ironbird controls.
 
-A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run go on at
-a time, in an order that only they decide, and when all of them wait the clock jumps to the next deadline. A simulator
-allows time to run up to a moment (`allow`) and gets the turn back when every thread waits for something later
-(`settle`): what it sends in between is in the run's sockets before it can be looked for. So a run is a function of
-the program, its files and what was sent.
+A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run execute
+at a time, in a deterministic order, and when all of them wait the clock jumps to the next deadline. A simulator lets
+time run up to a moment (`allow`) and gets the turn back when every thread waits for a later event (`settle`): its
+messages are in the run's sockets before the program can look for them. So a run is a function of the program, its files
+and the messages sent.
 
 Internet sockets of the program are local ones in the run's folder (`net/u14550` for UDP, `net/t4560` for TCP): nothing
-leaves the run, ports are its own, and what is sent has arrived when the call returns.
+leaves the run, its ports are separate from the computer's, and a message has arrived when the call returns.
 
 Not covered: programs that are linked statically or are not for glibc on x86-64 Linux; `rdtsc` and other instructions
-that read clocks or noise; processors that differ in their arithmetic; the order of names in a folder. Work takes no
-time: what is too slow for real time is not seen.
+that read clocks or noise; processors that differ in their arithmetic; the order of names in a folder. Computation takes
+no virtual time: code that is too slow for real time is not detected.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A reader splits received bytes into packets and sends them to each connection that a rule names; packets that are not
 due yet or find no room wait in a queue, from which a writer sends them. No connection waits for another: a full queue
 loses its oldest packet, which is counted. Rules carry a filter and a rate limit ([NguyenHa]: "forward status"); link
-faults act on the way to a connection.
+faults act on the packets to a connection.
 """
 
 from __future__ import annotations

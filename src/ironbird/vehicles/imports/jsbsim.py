@@ -1,9 +1,9 @@
 """Import of JSBSim aircraft: metrics, mass, and aerodynamic functions and tables, evaluated at cruise as coefficients.
 
-JSBSim's forces are functions of anything; Ironbird's wing has constant coefficients and a smooth stall [BeardMcLain].
-So the functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola
-over the lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not taken over: propulsion, flight control,
-flaps, ground effect, Mach number.
+JSBSim's forces are arbitrary functions; Ironbird's wing has constant coefficients and a smooth stall [BeardMcLain]. So
+the functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola over
+the lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not imported: propulsion, flight control, flaps,
+ground effect, Mach number.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Every number follows from `blocks/sensors/products.py`, the vibration of the airframe and the number of units, so that
 errors and innovations are as large as the filter expects (NEES and NIS within the bounds of [BarShalom2001] 5.4; the
-tests fly it). Of several products the largest noise counts, of inertial units, which are voted, the mean square. What
-the products do not say is assumed here: how the airspeed that a barometer feels comes and goes, how fast the bias of
-a voted inertial unit moves, and how much the speed of the rotors varies.
+tests fly it). Of several products the largest noise counts, of inertial units, which are voted, the mean square. Values
+that the products do not give are assumed here: the variation of the airspeed at the barometer, the drift of a voted
+inertial unit's bias, and the variation of the rotors' speed.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _sample(chip: Mapping[str, Number], kind: str, strength: float) -> float:
 def _folded(suite: Suite, amplitude: float) -> float:
     """White noise with the density, near zero frequency, of harmonics that the sampling folds down.
 
-    A sine has the power A^2 / 2; its frequency is spread as the speed of the rotors is in flight. All units feel the
-    same, so that a vote does not help. `amplitude` is that of the first harmonic.
+    A sine has the power A^2 / 2; its frequency is spread as the speed of the rotors is in flight. All units have the
+    same vibration, so that voting does not reduce it. `amplitude` is that of the first harmonic.
     """
     if suite.rotor_radps is None:
         return 0.0

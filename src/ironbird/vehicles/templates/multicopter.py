@@ -94,8 +94,8 @@ class PropellerTable(BlockTable):
     """A propeller with the spinning part of its motor.
 
     Coefficients of moving air are 0 if they are left out: `ironbird.vehicles.rotor_air` makes them from tables.
-    `diameter_m` brings ground effect, vortex ring and wakes of other rotors; without any of these keys the rotor does
-    not feel the air move.
+    `diameter_m` enables ground effect, vortex ring and wakes of other rotors; without any of these keys the rotor's
+    forces do not depend on the air's motion.
     """
 
     diameter_m: Positive | None = None

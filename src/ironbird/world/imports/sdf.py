@@ -2,8 +2,8 @@
 
 Gazebo's axes are x east, y north, z up, and forward-left-up for an object. Shapes are those of the collisions, colours
 those of a link's visual. Includes are searched next to the world, as FOLDER/model.sdf or models/FOLDER/model.sdf;
-nothing is fetched. What has no counterpart is listed in `World.missing`: joints, plugins, lights, wind, and models that
-are not there. Models stand where they are, also those that are not static. Source: sdformat.org, specification 1.9.
+nothing is fetched. Elements without a counterpart are listed in `World.missing`: joints, plugins, lights, wind, and
+missing models. Models do not move, even those that are not static. Source: sdformat.org, specification 1.9.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from ironbird.errors import WorldError
 class Tile:
     """Heights, the first row at the north edge, the first column at the west edge.
 
-    `north` and `west` are the place of the first height and `step_north`, `step_east` the way to the next: in degrees
-    if `degrees`, else in metres. A file without a place has steps of 0. Heights of a picture are 0 to 1.
+    `north` and `west` are the place of the first height and `step_north`, `step_east` the distance to the next: in
+    degrees if `degrees`, else in metres. A file without a place has steps of 0. Heights of a picture are 0 to 1.
     """
 
     heights: np.ndarray

@@ -2,10 +2,10 @@
 
 An echo is received if  rho |cos i| exp(-2 a r) >= rho_0 (r / r_max)^2  (lidar equation for a target larger than the
 beam: U. Wandinger, Introduction to Lidar, Springer 2005), with reflectance rho, angle of incidence i, extinction a of
-fog and rain, and r_max the range that the maker promises on a target of reflectance rho_0. Fog: a = 3.912 / visibility
-(Koschmieder); rain: a = 0.22 R^0.6 per km for R in mm/h (form and factor are assumed).
-Not modelled: several echoes, beams that spread over edges (only cones of `rangefinder` and `radar_altimeter`),
-crosstalk, sunlight, mirrors and glass.
+fog and rain, and r_max the range in the data sheet for a target of reflectance rho_0. Fog: a = 3.912 / visibility
+(Koschmieder); rain: a = 0.22 R^0.6 per km for R in mm/h (form and factor are assumed). Not modelled: several echoes,
+beams that spread over edges (only cones of `rangefinder` and `radar_altimeter`), crosstalk, sunlight, mirrors and
+glass.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Odometry of a camera or lidar: where the vehicle is and how it moves, as a visual-inertial unit reports it.
 
-Made of the true motion with the errors of such products, not of pictures: `noise_m`, `noise_mps` and `noise_deg` of
-each sample, a scale that is wrong by `scale_error`, and a drift of the place and the heading that grows with time in a
-direction that the seed draws. Not modelled: loss of tracking where there is nothing to see, jumps by loop closure.
+Computed from the true motion with the errors of such products, not from images: `noise_m`, `noise_mps` and `noise_deg`
+of each sample, a scale that is wrong by `scale_error`, and a drift of the place and the heading that grows with time in
+a direction that the seed draws. Not modelled: loss of tracking where there is nothing to see, jumps by loop closure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An optical flow sensor that compares two successive images to measure the motion of the ground.
 
 Iterated Lucas-Kanade on the whole picture, from coarse to fine (B. Lucas, T. Kanade, IJCAI 1981): one motion for all
-pixels, as small flow sensors do. The flow is that of the picture, not freed from the vehicle's own turning.
+pixels, as small flow sensors do. The flow is that of the image, with the vehicle's own rotation.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ironbird.world.sensors.sensor import Data, Sight, Three
 class RadarAltimeter(EchoSensor):
     """The leading edge of the echo: the range at which a share `power` of the beam's rays have answered (assumed).
 
-    Rain and fog do not stop it: only reflectance and range count, and water answers well whatever its colour.
+    Rain and fog have no effect: only reflectance and range count, and water reflects well whatever its colour.
     """
 
     euler_deg: Three = [0.0, -90.0, 0.0]
