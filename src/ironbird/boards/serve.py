@@ -133,7 +133,9 @@ def _rig(board: Board, vehicle: str, faults: Sequence[Injection], order: Order |
     state = start(compile_model(wired.diagram), seed=seed)
     for injection in faults:
         if order is None:
-            raise LinkError("faults were given, but no scheduler for them")
+            raise LinkError(
+                f"fault {injection.text()} cannot be scheduled: give `order`, the function that schedules faults in a run"
+            )
         order(state, injection)
     return attach(wired, state, until_s=LONGEST_S, log=["body"], log_s=60.0)
 

@@ -196,7 +196,7 @@ def from_mission(
     """
     rows = [LocalItem(*item) for item in items]
     if not rows:
-        raise MissionError("the mission has no items")
+        raise MissionError("the mission has no items; give at least one waypoint")
     floats, wing = kind in TOUCHES, kind == "plane"
     plan: list[PlanItem] = []
     if not floats and rows[0].kind != "takeoff":
@@ -259,7 +259,9 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) ->
             continue
         if command == DO_CHANGE_SPEED:
             if not math.isfinite(item.params[1]):
-                raise MissionError(f"{at}: a speed of {item.params[1]} m/s")
+                raise MissionError(
+                    f"{at}: a speed of {item.params[1]} m/s is not a number; give one, or -1 for no change"
+                )
             if item.params[1] > 0:
                 mission.speeds_mps[len(mission.items)] = item.params[1]
             continue
@@ -295,7 +297,7 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) ->
         mission.numbers.append(number)
         here, height_m = (north, east), height_m if kind == "land" else -down
     if not mission.items:
-        raise MissionError("the plan has no item to fly to")
+        raise MissionError("the plan has no item to fly to; add a waypoint or a landing")
     return mission
 
 
@@ -485,7 +487,7 @@ def _fence(data: Any, where: str) -> list[PlanItem]:
         latitude, longitude = _numbers(circle.get("center"), 2, f"{at}.circle.center")
         (radius,) = _numbers([circle.get("radius")], 1, f"{at}.circle.radius")
         if not 0 < radius < HEIGHT_MOST_M:
-            raise MissionError(f"{at}: a radius of {radius:g} m")
+            raise MissionError(f"{at}: a radius of {radius:g} m is not between 0 and {HEIGHT_MOST_M:g} m")
         command = NAV_FENCE_CIRCLE_INCLUSION if row.get("inclusion", True) else NAV_FENCE_CIRCLE_EXCLUSION
         items.append(PlanItem(command, FRAME_GLOBAL, (radius, 0.0, 0.0, 0.0), *_place(latitude, longitude, 0.0, at)))
     if len(items) > ITEMS_MOST:

@@ -64,7 +64,7 @@ class Samples:
         value, limits = self.values[self.names[name]], np.array(edges, np.float64)
         address = None if command is None else self.values[self.names[command]].ctypes.data
         if not len(limits) == len(scores) == BANDS + 1:
-            raise ValueError(f"{len(limits)} edges and {len(scores)} scores")
+            raise ValueError(f"{name}: {len(limits)} edges and {len(scores)} scores; give {BANDS + 1} of each")
         score_library().ib_score_bands(
             value.ctypes.data, address, angle, *value.shape, self.used.ctypes.data, limits.ctypes.data,
             scores.ctypes.data, *(part[channel].ctypes.data for part in (self.ratio, self.inside, self.factor)),

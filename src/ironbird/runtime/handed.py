@@ -31,7 +31,9 @@ def check_state(state: RunState) -> None:
         if not array.flags.carray:  # contiguous, aligned and writeable
             raise RunError(f"{name} of a run state is not one writeable piece of memory; the kernel needs that")
     if len(state.events) != lanes or len(state.fired) != lanes:
-        raise RunError(f"events of {len(state.events)} lanes, not of {lanes}")
+        raise RunError(
+            f"events of {len(state.events)} lanes, not of {lanes}: a run state has one list of events per lane"
+        )
 
 
 def check_plan(plan: LogPlan, state: RunState) -> None:

@@ -50,5 +50,5 @@ def sizes(data: np.ndarray, lanes: int) -> tuple[int, int, int]:
     if data.dtype != FLOAT or not data.flags.aligned or (data.size and data.strides[1:] != laid_out):
         raise RunError(f"a log of {data.dtype} with strides {data.strides} is not laid out as the kernel writes it")
     if not 0 < lanes <= blocks * width or (blocks > 1 and block_size < rows * row_size):
-        raise RunError(f"{lanes} lanes in {blocks} blocks of {width}")
+        raise RunError(f"a log cannot have {lanes} lanes in {blocks} blocks of {width}")
     return block_size, row_size, width

@@ -185,7 +185,7 @@ def answers_to(
     """Responses of the vehicle to a step of a size (in the step's unit), one for each set of parameters."""
     size, lasts_s = step.usual if size is None else size, step.lasts_s if lasts_s is None else lasts_s
     if not math.isfinite(size) or size == 0:
-        raise RunError(f"a step of {size} {step.unit} is none")
+        raise RunError(f"a step of {size} {step.unit} is none: give a size other than 0")
     if not sets:
         raise RunError("a step needs at least one set of parameters")
     wing = step in WING_STEPS.values()

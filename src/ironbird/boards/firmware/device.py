@@ -76,7 +76,8 @@ class Device(_Table):
     def _fits(self) -> Device:
         names = [p.name for p in self.peripheral]
         if len(set(names)) != len(names):
-            raise ValueError("two peripherals have one name")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(f"peripherals must have different names; more than one is named {', '.join(twice)}")
         return self
 
     def row(self, name: str) -> int:

@@ -83,7 +83,7 @@ def parse_hex(data: bytes, name: str) -> Image:
                 parts.append((at, bytearray()))
             parts[-1][1].extend(content)
     if not parts:
-        raise LinkError(f"image {name} has nothing to load")
+        raise LinkError(f"image {name} has nothing to load; give an image with code for the flash")
     return Image(name, tuple((at, bytes(content)) for at, content in parts))
 
 
@@ -119,5 +119,5 @@ def _parse(data: bytes, name: str) -> Image:
             if text and place and not text.startswith("$") and info & 15 in (0, 1, 2):
                 symbols[text] = (value, length)
     if not parts:
-        raise LinkError(f"image {name} has nothing to load")
+        raise LinkError(f"image {name} has nothing to load; give an image with code for the flash")
     return Image(name, tuple(parts), symbols)

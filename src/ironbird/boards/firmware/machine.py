@@ -416,7 +416,7 @@ class Machine:
         table = (_u32 * max(1, len(addresses)))(*(a & ~1 for a in addresses))
         here = self.registers().pc + 1 if step_over else 0
         if self.library.fw_break(self.pointer, table, len(addresses), here):
-            raise LinkError("there are 32 breakpoints at most")
+            raise LinkError(f"{len(addresses)} breakpoints are too many; the most is 32")
 
     def taken(self, exception: int) -> int:
         """How often an exception was taken."""
@@ -469,7 +469,9 @@ class Machine:
     def restore(self, snapshot: Snapshot) -> None:
         """Restore a snapshot made by this machine or an equal one."""
         if len(snapshot.state) != self.library.fw_state_size() or len(snapshot.memories) != len(self.memories):
-            raise LinkError("the snapshot is one of another machine")
+            raise LinkError(
+                "the snapshot is of another microcontroller or version; restore it in a machine of the same board"
+            )
         for store, content in zip(self.memories, snapshot.memories, strict=True):
             store[:] = np.frombuffer(content, np.uint8)
         for chip, content in zip(self.chips.values(), snapshot.chips, strict=True):

@@ -79,7 +79,7 @@ def route_in(data: Mapping[str, Any], where: str) -> Route:
     try:
         return Route.model_validate(data)
     except ValidationError as error:
-        raise LinkError(f"route {where}: {_said(error)}; docs/guide/route.md shows the keys") from None
+        raise LinkError(f"route {where}: {_problems(error)}; docs/guide/route.md shows the keys") from None
 
 
 def route_of(links: Sequence[str], rules: Sequence[str]) -> Route:
@@ -109,8 +109,8 @@ def route_of(links: Sequence[str], rules: Sequence[str]) -> Route:
     try:
         return Route.model_validate({"connection": connection, "rule": tables})
     except ValidationError as error:
-        raise LinkError(f"route: {_said(error)}") from None
+        raise LinkError(f"route: {_problems(error)}") from None
 
 
-def _said(error: ValidationError) -> str:
+def _problems(error: ValidationError) -> str:
     return shortened("; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:8]), 600)

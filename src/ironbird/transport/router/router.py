@@ -186,7 +186,9 @@ class Router:
         self._priority = priority
         self.connections = {connection.name: connection for connection in connections}
         if len(self.connections) < len(connections):
-            raise LinkError("two connections have the same name")
+            names = [connection.name for connection in connections]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise LinkError(f"connections must have different names; more than one is named {', '.join(twice)}")
         for rule in rules:
             for name in (rule.source, rule.to):
                 if name not in self.connections:
