@@ -16,8 +16,8 @@ class GovernedEngine(Block):
 
     The governor is proportional and integral on the speed error, the throttle follows with a lag. A command of 1 is the
     nominal speed, 0 shuts the engine off. `health` scales the power, `stuck` keeps the throttle, `override` sets it to
-    `override_throttle` whatever the governor's output (below 0 is off). The engine only pushes: a free-wheel. Not
-    modelled: power over engine speed, fuel, temperature, yaw of the body against the shaft.
+    `override_throttle` whatever the governor's output (below 0 is off). The engine only drives: there is a free-wheel.
+    Not modelled: power over engine speed, fuel, temperature, yaw of the body against the shaft.
     """
 
     source = "[Gavrilets2015]; [Dai] Eq. 7"

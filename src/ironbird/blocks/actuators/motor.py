@@ -15,8 +15,8 @@ class MotorCurve(Block):
     """Steady state of a motor: f_ss of [Dai] Eq. 7, w_ss = C_R s + w_b with s = sigma U / U_full, [RflyModel] 7.1.1.
 
     A curve that bends has a term with s^2 as well: a lower voltage acts like less throttle. Zero below the dead zone,
-    and at a command of 0, which is what a disarmed autopilot sends: w_b is the speed of an armed motor that idles.
-    `health` scales the speed: 0 is dead.
+    and at a command of 0, which a disarmed autopilot sends: w_b is the speed of an armed motor that idles. `health`
+    scales the speed: 0 is dead.
     """
 
     throttle = In(unit="1", low=0.0, high=1.0, doc="command after the mixer")

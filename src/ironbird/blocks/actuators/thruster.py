@@ -40,8 +40,8 @@ class ThrusterDrive:
 class Thruster(ThrusterDrive, Block):
     """Propeller on a shaft with a first-order lag, [Fossen2021] Ch. 9: T = k n |n| with k for each direction.
 
-    Ahead the water's speed U takes away `inflow_loss` n U (linear K_T over the advance number). `health` scales the
-    shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
+    Ahead, the water's speed U reduces the thrust by `inflow_loss` n U (linear K_T over the advance number). `health`
+    scales the shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
     ventilation at the surface, battery.
     """
 

@@ -18,9 +18,9 @@ class DifferentialRover(RigidBodyPorts):
     """Rolling without slip: v = r (w_R + w_L) / 2 and yaw rate = r (w_L - w_R) / b, positive to the right.
 
     z points down here, so that the faster left wheel turns the vehicle to a greater heading; seen from above with z up
-    it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the
-    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass makes the load, and the torque
-    that a slope and rolling resistance ask of each wheel. Not modelled: slip, inertia, castor wheel, tipping.
+    it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the ground.
+    `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass determines the wheel loads, and the torque
+    on each wheel by slope and rolling resistance. Not modelled: slip, inertia, castor wheel, tipping.
     """
 
     source = "[TurtleBot3] kinematics"

@@ -13,8 +13,8 @@ from ironbird.symbolic import quaternion
 class ExternalBody(RigidBodyPorts):
     """Position, velocity, attitude and rates as prescribed by inputs; forces and moments on it have no effect.
 
-    Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and
-    inertia are the vehicle's and act on nothing here. Not modelled: anything that moves it.
+    Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and inertia
+    are the vehicle's and have no effect here. Not modelled: any dynamics.
     """
 
     source = "of this project"

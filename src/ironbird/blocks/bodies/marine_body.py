@@ -15,7 +15,7 @@ class MarineBody(RigidBodyPorts):
     """M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Ch. 6 and 10.
 
     Velocity, forces and moments are those of the body's origin, which need not be the centre of mass; weight acts at
-    `centre_of_mass`. Relative velocity is taken to water that moves evenly, so that in body axes it changes only
+    `centre_of_mass`. The relative velocity refers to water of constant velocity, which changes in body axes only
     because the body turns. Both Coriolis terms are Kirchhoff's: with momentum P and L they are w x P for the force and
     w x L + v x P for the moment. With `planar` the body keeps its depth and stays level, and only surge, sway and yaw
     are solved. Valid while the curvature and rotation of the earth do not matter. Not modelled: added mass off the

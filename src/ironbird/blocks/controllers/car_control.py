@@ -41,9 +41,10 @@ class PathPorts(ManualPorts):
 class CarControl(PathPorts, Block):
     """Stanley steering with the curvature of the path fed forward, and a PI controller of the speed. Sampled.
 
-    delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at
-    the centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited
-    to what needs `max_lateral` at the present speed. Not modelled: limits of the tyres on a slippery road, reversing.
+    delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at the
+    centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited so that
+    the lateral acceleration at the present speed stays below `max_lateral`. Not modelled: limits of the tyres on a
+    slippery road, reversing.
     """
 
     source = "[Hoffmann2007]"

@@ -21,8 +21,8 @@ LINK_HOLD_S = 5.0  # s to hold without a link before the return home
 class CommandPorts:
     """Inputs that only a vehicle with `control="commanded"` has. Numbers of modes are those of `mission_table`.
 
-    A command is accepted when `order`, a counter, changes. What is not given (`offboard_given` 0) is free. Sticks
-    are -1 to 1 in the order roll, pitch (positive is nose down: forward), throttle (0 is the middle), yaw.
+    A command is accepted when `order`, a counter, changes. Quantities that are not given (`offboard_given` 0) are free.
+    Sticks are -1 to 1 in the order roll, pitch (positive is nose down: forward), throttle (0 is the middle), yaw.
     """
 
     order = In(unit="1", default=0.0, doc="counts the commands: a new number makes `command` act again")

@@ -62,11 +62,11 @@ else:
 class DriveCommands(DrivePorts, _Base):
     """Extension of a path navigator by external commands. Sampled.
 
-    Disarmed, armed and on hold it stands (a boat drifts). To a place (return, go to, offboard position) it drives along
-    the line from where it was then, and stops there. Sticks: `manual` turn and push as they are; `position` (speed and
-    course): pitch or throttle ahead is the speed, roll or yaw turns the course. Set-points: a place; a velocity; a
-    course with a speed; under water a depth with each. When the stream is silent for longer than `link_timeout` it
-    stops. Not modelled: driving backwards but by hand, obstacles.
+    Disarmed, armed and on hold the vehicle stands (a boat drifts). To a position (return, go to, offboard position) it
+    drives along the line from its position at the command, and stops there. Sticks: `manual` commands turn and drive
+    directly; `position` (speed and course): pitch or throttle ahead is the speed, roll or yaw turns the course.
+    Set-points: a position; a velocity; a course with a speed; under water a depth with each. When the stream is silent
+    for longer than `link_timeout` it stops. Not modelled: driving backwards but by hand, obstacles.
     """
 
     manual = Out(unit="1", doc="1: sticks drive directly")
@@ -202,8 +202,8 @@ class CommandedGroundNavigator(DriveCommands, GroundNavigator):
 
     The mission is that of `GroundNavigator`. Otherwise the path is the line to the commanded position, without
     curvature, or the vehicle's own position with the commanded course; the speed changes by `slewing`, twice as fast
-    down, and before a place it is that of an even stop. Not modelled: driving backwards but by hand, arcs on the way to
-    a place, obstacles.
+    down, and before a position it follows an even deceleration. Not modelled: driving backwards but by hand, arcs on
+    the way to a place, obstacles.
     """
 
     source = "closed form of this project"
@@ -250,8 +250,8 @@ class CommandedPathNavigator(DriveCommands, PathNavigator):
 
     The mission is that of `PathNavigator`, and so is the line of sight to a commanded position: the course points at
     the line `lookahead` ahead. Without a position the course and the speed are those commanded; the depth is held or
-    set. At a place, on hold and disarmed nothing pushes: it drifts. Not modelled: holding a place against wind or
-    current, driving backwards but by hand, obstacles.
+    set. At a position, on hold and disarmed there is no thrust: it drifts. Not modelled: holding a place against wind
+    or current, driving backwards but by hand, obstacles.
     """
 
     source = "[Fossen2021] Ch. 12; sticks and set-points of this project"
@@ -299,10 +299,10 @@ class CommandedPathNavigator(DriveCommands, PathNavigator):
 class CommandedMarineNavigator(DrivePorts, MarineNavigator):
     """`MarineNavigator` with commands from outside, for craft that hold a place in all axes. Sampled.
 
-    Hold stays; land surfaces here; return goes home at the present depth. Sticks: `position` speeds along and across
-    the heading, depth by throttle; the place is held when they are centred. `altitude` is the same, and holds the depth
-    alone. Set-points: position, or velocity, with heading or its rate. When the stream stops it holds. Not modelled:
-    attitudes.
+    Hold keeps the position; land surfaces there; return goes home at the present depth. Sticks: `position` speeds along
+    and across the heading, depth by throttle; the place is held when they are centred. `altitude` is the same, and
+    holds the depth alone. Set-points: position, or velocity, with heading or its rate. When the stream stops it holds.
+    Not modelled: attitudes.
     """
 
     source = "[Fossen2021] Ch. 12; [RflyModel] 9.2.1"

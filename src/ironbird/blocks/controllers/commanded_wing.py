@@ -249,7 +249,7 @@ class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
 class CommandedRoadNavigator(CommandedWingNavigator, RoadNavigator):
     """`RoadNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
 
-    Its missions drive and fly; commands steer it in the air alone. Not modelled: driving by sticks.
+    Its missions drive and fly; commands act only in the air. Not modelled: driving by sticks.
     """
 
     source = "[RflyModel] 9.2.2; sticks and set-points of this project"

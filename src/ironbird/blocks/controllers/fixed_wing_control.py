@@ -24,15 +24,15 @@ class FixedWingControl(Block):
     """L1 guidance along lines and circles; total energy to throttle and pitch (TECS); attitude loops. Sampled.
 
     Guidance is [Park2004] in the form of open autopilots: the lateral acceleration leads to a point of the path one L1
-    length ahead, which is set by a period and a damping ratio of the linear error; on a circle the error is held by
-    the same second-order law on top of the turn's own acceleration, from afar the nose goes to the centre. Velocity
-    is that over ground, so that wind is allowed for. TECS: errors of height and airspeed become rates of energy; their
-    sum moves the throttle, their difference, weighted, the pitch [Lambregts1983]. Below `min_speed` pitch holds the
-    speed alone and the throttle opens. Limits of pitch and throttle from outside make take-off and flare. Inner loops:
-    bank with roll damping, pitch with pitch damping, rudder damps the yaw rate that does not belong to the turn;
-    deflections scale with dynamic pressure. Elevator and rudder have the Aerosonde's signs: positive elevator pitches
-    down, positive rudder yaws left. Not modelled: stall protection beyond the limits of pitch, bank and speed, manual
-    flight.
+    length ahead, which is set by a period and a damping ratio of the linear error; on a circle the same second-order
+    law of the radius error is added to the turn's own acceleration; from far away the vehicle flies to the centre.
+    Velocity is that over ground, which accounts for wind. TECS: errors of height and airspeed become rates of energy;
+    their sum moves the throttle, their difference, weighted, the pitch [Lambregts1983]. Below `min_speed` pitch holds
+    the speed alone and the throttle opens. The navigator's limits of pitch and throttle produce take-off and flare.
+    Inner loops: bank with roll damping, pitch with pitch damping, rudder damps the yaw rate that does not belong to the
+    turn; deflections scale with dynamic pressure. Elevator and rudder have the Aerosonde's signs: positive elevator
+    pitches down, positive rudder yaws left. Not modelled: stall protection beyond the limits of pitch, bank and speed,
+    manual flight.
     """
 
     source = "[Park2004]; [Lambregts1983]; [BeardMcLain] Ch. 6; [RflyModel] 9.2.2.3"
@@ -142,7 +142,7 @@ class FixedWingControl(Block):
     def _acceleration(self, u: View) -> ca.SX:
         """Acceleration along the flow by the accelerometer, m/s^2.
 
-        The air comes from where the nose points in the horizontal, and from below by the angle of climb.
+        The direction of flow is that of the nose in the horizontal, inclined by the angle of climb.
         """
         slope = clip(u.v_NB_N[2] / ca.fmax(u.airspeed, SLOWEST_MPS), -0.7, 0.7)
         nose = u.R_NB[:2, 0]

@@ -39,9 +39,9 @@ def _declare_thrusters(block: Block, thrusters: int) -> None:
 class StationControl(ManualPorts, Block):
     """Position and attitude in six degrees of freedom by cascaded loops, for craft with thrusters for all of them.
 
-    Position gives velocity, velocity (with an integral that takes up current and buoyancy) gives force; roll and pitch
-    are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic` thrust
-    grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
+    Position gives velocity, velocity (with an integral that compensates current and buoyancy) gives force; roll and
+    pitch are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic`
+    thrust grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
     """
 
     source = "[Fossen2021] Ch. 15 and 11"

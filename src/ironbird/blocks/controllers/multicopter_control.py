@@ -37,14 +37,14 @@ class MulticopterControl(CascadePorts):
     """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is sin(angle/2) times the axis
-    [Brescianini2013], of the tilt first and of the turn about the thrust axis apart from it [Brescianini2020], so that
-    a vehicle that cannot hold its heading still holds its tilt. When motors saturate, roll and pitch go before lift and
-    lift before yaw, and the integrals wait. With `tail` a servo that tilts one rotor makes the yaw. Attitude and rate
-    set-points (offboard) enter the same cascade further down.
+    [Brescianini2013], of the tilt first and separately of the turn about the thrust axis [Brescianini2020], so that a
+    vehicle that cannot hold its heading still holds its tilt. When motors saturate, roll and pitch have precedence over
+    lift and lift over yaw, and the integrals stop. With `tail` a servo that tilts one rotor controls yaw. Attitude and
+    rate set-points (offboard) enter the inner loops of the same cascade.
 
     With more than four rotors and telemetry of their speeds a rotor that gives less than `lost_share` of the thrust
-    that its command means, for `lost_time`, is taken as lost: the others share its work by an allocation of their own,
-    which holds lift, roll and pitch exactly and yaw as far as it goes.
+    expected from its command, for `lost_time`, counts as lost: the others replace it with a separate allocation, which
+    holds lift, roll and pitch exactly and yaw as far as possible.
 
     With `spins` a quadcopter that has lost a rotor gives up its heading [Mueller2014]: it spins about an axis that is
     fixed in its body (`lean`), and control turns that axis towards the force that is needed, by the other three rotors:
@@ -252,7 +252,7 @@ class MulticopterControl(CascadePorts):
         """Rates of the steady spin, moment and lift that turn the axis of the spin towards the force [Mueller2014].
 
         The moment keeps the axis turning, w x (J w + H), and brings rates and the force's direction in body axes to
-        those of the steady spin at the present yaw rate, which is left alone.
+        those of the steady spin at the present yaw rate, which is not controlled.
         """
         n, r = self._of_lost(x, p.lean), u.w_NB_B[2]
         told = ca.vertcat(*[u[f"rotor_speed_{i + 1}"] for i in range(self.rotors)])
@@ -281,8 +281,8 @@ class MulticopterControl(CascadePorts):
     def _allocate(self, x: View, p: View, lift: ca.SX, moment: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Rotor thrusts (N), their lift, and the shares of the tilting and yaw moments that can be provided.
 
-        Roll and pitch go before lift, lift before yaw, as in PX4 without air mode [PX4Mixer]: lift is taken away so
-        that a rotor can still give its part of roll and pitch, and never added. Closed form, no search.
+        Roll and pitch have precedence over lift, lift over yaw, as in PX4 without air mode [PX4Mixer]: lift is reduced
+        so that a rotor can still give its part of roll and pitch, and never raised. Closed form, no search.
         """
         idle = ca.fmax(p.motor_idle + IDLE_THROTTLE * (p.motor_slope + IDLE_THROTTLE * p.motor_quadratic), 0)
         low, high = p.thrust_coefficient * idle * idle, ca.SX(p.max_thrust)  # an idling motor cannot give less

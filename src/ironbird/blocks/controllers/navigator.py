@@ -46,11 +46,11 @@ class Navigator(MissionTable):
 
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of commands at the same time
     landing has precedence over return, return over take-off, [RflyModel] 9.2.1.2; failsafes have precedence over all:
-    terminate, descend, land, return. What is still valid decides: with a position the vehicle returns, never above the
-    height limit; with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with
-    neither it descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position
-    is valid again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
-    modelled: fly-by turns, manual flight.
+    terminate, descend, land, return. The response depends on what is still valid: with a position the vehicle returns,
+    never above the height limit; with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the
+    spot; with neither it descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which
+    the position is valid again becomes a landing. The set-point runs along the legs with limited speed and
+    acceleration. Not modelled: fly-by turns, manual flight.
     """
 
     source = "[RflyModel] 9.2.1"

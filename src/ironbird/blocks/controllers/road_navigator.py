@@ -23,11 +23,11 @@ class RoadNavigator(RunwayNavigator):
 
     Waypoints without a height in front of the take-off are driven to on straight legs with the propeller off: the
     wheels are driven by a proportional-integral law of the speed, which falls towards corners and the end with
-    `road_slowing` and rises when the corner is behind. The first item with a height begins the take-off run, along the
-    runway. After a landing that is followed by a waypoint on the ground, the vehicle drives on as soon as it has rolled
-    out to `road_speed`; at the last waypoint it stands. In the air, waypoints on the ground are passed over. Any
-    command but mission and take-off stops a vehicle that drives. Not modelled: other traffic, hold times on the road,
-    driving backward, crossfall.
+    `road_slowing` and rises after the corner. The first item with a height begins the take-off run, along the runway.
+    After a landing that is followed by a waypoint on the ground, the vehicle drives on as soon as it has rolled out to
+    `road_speed`; at the last waypoint it stands. In the air, waypoints on the ground are passed over. Any command but
+    mission and take-off stops a vehicle that drives. Not modelled: other traffic, hold times on the road, driving
+    backward, crossfall.
     """
 
     source = "[RflyModel] 9.2.2; [Raymer] 17.8; drive legs of this project"

@@ -17,8 +17,8 @@ class RunwayControl(FixedWingControl):
     """`FixedWingControl`, and while `rolling` nose wheel and rudder steer along the line. Sampled.
 
     Line-of-sight guidance [Fossen2021] Sec. 12.3: the heading leads to a point of the line `look_ahead` before the
-    vehicle; the heading error gives a yaw rate, which the nose wheel makes as in the bicycle model, tan(delta) = L r /
-    V [Gillespie] Eq. 6-1, and the rudder holds with the gain of the yaw damper. The navigator commands the bank;
+    vehicle; the heading error gives a yaw rate, which the nose wheel produces as in the bicycle model, tan(delta) = L r
+    / V [Gillespie] Eq. 6-1, and the rudder holds with the gain of the yaw damper. The navigator commands the bank;
     integrals of bank and pitch wait. Not modelled: differential braking, wheels that castor.
     """
 

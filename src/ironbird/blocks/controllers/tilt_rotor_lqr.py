@@ -19,7 +19,8 @@ class TiltRotorLqr(Block):
     xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) minus their
     set-points, in the project's frames. As an addition to the published law, horizontal deviations are turned into the
     vehicle's heading, so that it flies at any yaw; deviations and integrals are limited; and while disarmed or standing
-    only the tilts are held. Not modelled: what saturated actuators do to the integrals, feed-forward of acceleration.
+    only the tilts are held. Not modelled: the effect of saturated actuators on the integrals, feed-forward of
+    acceleration.
     """
 
     source = "[ProVANT] Sec. 3; [ProVANTSim] vant2_lqr"

@@ -26,13 +26,13 @@ LEARN_S = 1.0  # time over which the thrust in hover is averaged
 class VtolControl(Block):
     """Lift, thrust and attitude on wings; in a transition the rotors carry what the wings do not. Sampled.
 
-    Line following by lateral acceleration towards a point ahead on the line, 2 V^2 / L1 sin(eta) [Park2004]. The
-    angle of attack comes from lift = weight with the known lift slope, climb is added to it, thrust is drag, climb and
-    acceleration in newtons. The attitude error is the vector part of the error quaternion [Brescianini2013], so that
-    no attitude is singular; it gives the angular rates that surfaces follow here and rotors in the hover control.
-    Blending by airspeed as [PX4]: below `blend_speed` surfaces rest, from `transition_speed` rotors of a quadplane do.
-    With a pusher the vehicle accelerates level; without one (tail-sitter) its nose comes down at `transition_rate` and
-    the rotors go on to pull. Not modelled: circles, stall recovery, sideslip control, flight backwards.
+    Line following by lateral acceleration towards a point ahead on the line, 2 V^2 / L1 sin(eta) [Park2004]. The angle
+    of attack comes from lift = weight with the known lift slope, climb is added to it, thrust is drag, climb and
+    acceleration in newtons. The attitude error is the vector part of the error quaternion [Brescianini2013], so that no
+    attitude is singular; it gives the angular rates that surfaces follow here and rotors in the hover control. Blending
+    by airspeed as [PX4]: below `blend_speed` surfaces rest, from `transition_speed` rotors of a quadplane do. With a
+    pusher the vehicle accelerates level; without one (tail-sitter) its nose comes down at `transition_rate` and the
+    rotors then pull. Not modelled: circles, stall recovery, sideslip control, flight backwards.
     """
 
     source = "[Park2004]; [Brescianini2013]; [PX4] VTOL; lift = weight in closed form"

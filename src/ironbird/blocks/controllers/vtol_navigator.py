@@ -35,12 +35,12 @@ SLOW_SHARE = 0.7  # commanded airspeed while slowing down, as a share of that at
 class VtolNavigator(Navigator):
     """The multicopter's navigator, with a second machine of five stages that flies long legs on wings. Sampled.
 
-    A leg of a mission, or the way home, that is longer than `wing_distance` is flown so: nose to it, transition,
-    cruise along the line, slow down on the wings in time to stop at the end, and stop on the rotors. Way points
-    without hold time are passed, others (and the last, and the one before a landing) are hovered at. A transition that
-    takes too long, and a loss of height on wings, end in hover: the quad-chute of [PX4]; the vehicle then returns
-    on its rotors. A hovering vehicle keeps its heading, or turns its wing edgewise to the wind: yaw in the mission
-    is not used. Orders and failsafes are the multicopter's; those that need hover stop the vehicle first. Not
+    A leg of a mission, or the way home, that is longer than `wing_distance` is flown in this order: turn to it,
+    transition, cruise along the line, slow down on the wings in time to stop at the end, and stop on the rotors. Way
+    points without hold time are passed, others (and the last, and the one before a landing) are hovered at. A
+    transition that takes too long, and a loss of height on wings, end in hover: the quad-chute of [PX4]; the vehicle
+    then returns on its rotors. A hovering vehicle keeps its heading, or turns its wing edgewise to the wind: yaw in the
+    mission is not used. Commands and failsafes are the multicopter's; those that need hover stop the vehicle first. Not
     modelled: loiter circles, landing on wings, transitions without airspeed.
     """
 

@@ -42,18 +42,18 @@ class WingNavigator(MissionTable):
 
     Take-off [RflyModel] 9.2.2.1: a launcher is fired, full throttle, a fixed pitch and a straight course until the
     height is reached; every mission of a vehicle that begins on the ground begins so. Waypoints: straight legs on which
-    the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further
-    away turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of
-    the circle. Return circles the take-off point; only the command landing acts then, [RflyModel] 9.2.2.2. Landing:
-    the height is adjusted in a circle that touches the approach line, which is left on the landing course for a
-    straight glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over
-    ground if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height
-    and begins the landing again, `most_rounds` times) when it is off the glide by more than `glide_across` or
-    `glide_window` above the decision height, when it is still in the air `overrun` behind the touch-down place, and at
+    the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further away
+    turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of the
+    circle. Return circles the take-off point; only the command landing acts then, [RflyModel] 9.2.2.2. Landing: the
+    height is adjusted in a circle that touches the approach line, which is left on the landing course for a straight
+    glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over ground
+    if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height and
+    begins the landing again, `most_rounds` times) when it is off the glide by more than `glide_across` or
+    `glide_window` above the decision height, when it is still in the air `overrun` past the touch-down point, and at
     the command take-off. By `course_by_wind` the landing course is turned into the wind that the estimator reports when
     the landing begins: 1 to the other end of the strip, 2 freely. Failsafes: without GNSS or estimator it circles with
     a steady bank at its height (drifting with the wind) until they are back; beyond the fence, without link or with a
-    low battery it returns, with an empty one it lands. `mode` is what is being done: an item for landing shows as
+    low battery it returns, with an empty one it lands. `mode` is the present action: an item for landing shows as
     `land`. Not modelled: terrain, fillets, offboard flight.
     """
 

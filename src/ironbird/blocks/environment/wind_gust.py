@@ -15,8 +15,8 @@ class WindGust(Block):
 
     The gust part of [Dai] Eq. 6. The document gives the shape over distance; here the rise is a time, so that it also
     acts on a hovering vehicle. One pulse begins at `start_time`. A second one begins at the first sample at which
-    `triggered_amplitude_N` is not zero, so that an event or a fault can bring it; it is cut off when that is zero
-    again. They add up. Not modelled: spatial extent.
+    `triggered_amplitude_N` is not zero, so that an event or a fault can start it; it ends when that is zero again. They
+    add up. Not modelled: spatial extent.
     """
 
     source = "[MIL8785C] 3.7.3.3; [Dai] Eq. 6"

@@ -22,13 +22,13 @@ class AirspeedCheck(Block):
 
     Lift gives the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
     times the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch
-    less the angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly
-    any angle gives no speed so: with `by_wind` the speed is that over ground less the last valid wind.
-    Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples
-    are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the
-    speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
-    `patience`, or is off by twice that, is left out until it has agreed for `recovery`. Judged from the end of the
-    take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a
+    less the angle of climb; carried on between gusts by the acceleration along the flow. A wing at a very small angle
+    of attack gives no speed this way: with `by_wind` the speed is that over ground less the last valid wind. Checks,
+    after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples are
+    fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the speed by
+    wind (by two thirds of it): a sideslip or vertical wind disturbs the one, a gust the other. A tube that fails for
+    `patience`, or is off by twice that, is not used until it has agreed for `recovery`. The checks run from the end of
+    the take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a
     lighter vehicle looks faster by the root of its mass), ice on the wing, several tubes.
     """
 

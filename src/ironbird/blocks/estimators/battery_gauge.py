@@ -18,11 +18,11 @@ CELL_V = tuple(float(cell_voltage(share)) for share in SHARES)  # at rest
 class BatteryGauge(Block):
     """The smaller of the remaining charge by counted current and by cell voltage. Sampled.
 
-    To the measured voltage the drop over `resistance` is added, which makes it that of a battery at rest; low-passed,
-    it is looked up on the discharge curve of `Battery`, straight between points. It counts below three tenths of the
+    The drop over `resistance` is added to the measured voltage, which gives that of a battery at rest; after a low-pass
+    it is looked up in the discharge curve of `Battery`, linear between points. It is used below three tenths of the
     charge only: above, the curve is so flat that a few hundredths of a volt are a tenth of the charge. So a weak
-    battery, or one that was not full, is seen although its counted charge is not used up: 3.73 V a cell at rest are a
-    fifth, 3.67 V a tenth. Not modelled: temperature, other chemistries, learning of capacity and resistance.
+    battery, or one that was not full, is detected although its counted charge is not used up: 3.73 V a cell at rest are
+    a fifth, 3.67 V a tenth. Not modelled: temperature, other chemistries, learning of capacity and resistance.
     """
 
     source = "[Chen2006] Eq. 2, inverted"

@@ -63,15 +63,15 @@ class ErrorStateEkf(EstimatorPorts):
     they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before. Inertial samples
     show what was `imu_delay` ago, and so does the state; outputs are carried on to the present.
 
-    Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
-    covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
-    GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
-    integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
-    stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
-    compass heading), so that many samples do not average away what they share; they age by the time since their
-    sensor was last used, at the sample that is used next. With `speed_wander` GNSS velocity has one as well: without,
-    its noise must be made larger than it is if fixes share errors, and its innovations are then smaller than expected.
-    With `airspeed` the horizontal wind is a state.
+    Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the covariance
+    follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are. GNSS: valid
+    at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored integrals of the measured
+    acceleration, and the correction applies to the present. Position and velocity have stamps of their own. Each aiding
+    sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer, compass heading), so that averaging many
+    samples does not remove their common error; they age by the time since their sensor was last used, at the sample
+    that is used next. With `speed_wander` GNSS velocity has one as well: without, its noise must be made larger than it
+    is if fixes share errors, and its innovations are then smaller than expected. With `airspeed` the horizontal wind is
+    a state.
 
     The magnetometer corrects the heading alone, never the tilt, with less weight while the tilt is hardly known, and
     only while strength and inclination of the field are those of `field_0`. Without it the heading follows from the
@@ -79,12 +79,12 @@ class ErrorStateEkf(EstimatorPorts):
     level reference while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
     unaccelerated, with much noise.
 
-    A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
+    A group that was rejected for `reset_after` is not simply accepted. A jump of the position is attributed to the slow
     error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
     reset only to two that agree, or to one that is alone, consistent in itself, and rejected in position too for twice
     as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
-    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by
-    force: its gate opens as the heading grows uncertain.
+    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by force:
+    its gate opens as the heading grows uncertain.
 
     With `optical_flow`, flow and distance of a camera and a rangefinder that look down replace a GNSS velocity that has
     been missing for `level_after`: the state is then reported as healthy by its velocity, whatever the position's age.
@@ -94,14 +94,16 @@ class ErrorStateEkf(EstimatorPorts):
     of the accelerometer between the times at which those fixes were valid is the same in axes F, which are those of the
     body at the start and are kept by the gyro, and with the field of the compass they give the attitude (two vectors,
     [Black1964], the field first). The fix is then carried to the present along that integral. A vehicle that moves by
-    its receiver is not assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
+    its receiver is not assumed to stand. In free fall, below MOTION_MPS2, no attitude can be found and the alignment
+    waits.
 
     With `lever_arm` the inertial unit sits at `imu_position`, and the acceleration there due to the vehicle's rotation
-    is subtracted: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
+    is subtracted: the state is that of the centre of mass. GNSS antenna and barometer are assumed to be at the centre
+    of mass.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found
-    by motion alone.
+    Not modelled: earth rate and curvature, coning and sculling within a sample, rotations that are fast compared with
+    the fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found by motion
+    alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated; alignment in motion: [Black1964]"
@@ -352,8 +354,8 @@ class ErrorStateEkf(EstimatorPorts):
     def _transition(self, x: View, p: View, n: _Nominal, since: ca.SX, variance_p: ca.SX) -> ca.SX:
         """Jacobian of the error over the time since the last fusion, [Sola2017] Eq. 270, sparse.
 
-        An attitude error of then turns with the body, dth(t) = R(t)' R_0 dth_0, so that it moves the velocity by
-        -[dv] R_0 dth_0 with dv the integral of R f.
+        A past attitude error turns with the body, dth(t) = R(t)' R_0 dth_0, so that it moves the velocity by -[dv] R_0
+        dth_0 with dv the integral of R f.
         """
         R_0 = quaternion.rotation_matrix(x.q_fused)
         dv = n.path[3:] - x.path_fused - ca.vertcat(0, 0, p.gravity) * since

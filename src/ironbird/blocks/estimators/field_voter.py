@@ -13,8 +13,8 @@ class FieldVoter(Selector):
     """`Selector` of magnetometers that prefers the one nearest to the model of the earth's field. Sampled.
 
     Each field is turned into N by the estimator's attitude; its distance from `field_0`, averaged, counts in strength,
-    inclination and heading. The one in use is left when another is nearer by `margin`. So two are enough to find the
-    bad one, also when it drifts. Not modelled: blending, calibration in flight.
+    inclination and heading. The magnetometer in use is replaced when another is closer by `margin`. So two are enough
+    to detect a bad one, even if it drifts. Not modelled: blending, calibration in flight.
     """
 
     source = "distance from the field model, closed form of this project"

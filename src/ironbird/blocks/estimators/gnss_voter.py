@@ -32,15 +32,15 @@ class GnssVoter(Block):
 
     A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it has
     no fix, or, for `hold_time`, its positions did not move according to its velocity (a leaking sum of the difference),
-    or it disagrees with the one in use. Of the others that one is used which agrees with most others in position and
-    velocity; among equals the one with the least doubt: its own contradiction, the distance of its velocity from the
+    or it disagrees with the one in use. Of the others, the one that agrees with most others in position and velocity is
+    used; among equals the one with the least doubt: its own inconsistency, the distance of its velocity from the
     estimate, and of its height from the barometer. The one in use keeps an advantage. So of two that begin to disagree
-    the one that jumped is left, before the estimate follows it. With none fit for use the least bad is handed on, with
-    its stamps as they are, and `agreed` and `healthy` are 0.
+    the one that jumped is left, before the estimate follows it. If none is usable the least bad one is passed on, with
+    its stamps unchanged, and `agreed` and `healthy` are 0.
 
     `agreed` is the number of receivers that agree with the one in use, itself included. Position and velocity have
-    stamps of their own. A barometer that climbs otherwise than a receiver which is consistent in position and velocity
-    has two against it: `baro_sound` is 0 for `hold_time`. Not modelled: blending, offsets of antennas.
+    stamps of their own. If a barometer's climb differs from that of a receiver with consistent position and velocity,
+    the barometer is wrong: `baro_sound` is 0 for `hold_time`. Not modelled: blending, offsets of antennas.
     """
 
     source = "agreement, self-consistency and innovation, closed form of this project"

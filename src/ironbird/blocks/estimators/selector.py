@@ -25,9 +25,9 @@ class Selector(Block):
     """Passes on all signals of the first healthy source; the first signal of `carries` is the one compared.
 
     A source is left out while its stamp is old, its value stays exactly the same over many samples, or (three sources
-    and more) its mean distance from the median was above the threshold within the hold time. With none left the
-    last one is kept, its stamp stands still (so that it is not taken as fresh) and `healthy` is 0. Input ports carry
-    the source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
+    and more) its mean distance from the median was above the threshold within the hold time. With none left the last
+    one is kept, its stamp is held (so that it does not count as fresh) and `healthy` is 0. Input ports carry the
+    source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"

@@ -15,7 +15,7 @@ class LiftDragSurface(Block):
     """Lift, drag and moment of a wing, tail or fin at its centre of pressure, the Gazebo LiftDrag plug-in [LiftDrag].
 
     Coefficients are piecewise linear in the angle of attack, which counts from the surface's angle of no lift, and end
-    at those of a flat plate. Flow along the span does nothing. Corrected against the plug-in: it compares the angle of
+    at those of a flat plate. Flow along the span has no effect. Corrected against the plug-in: it compares the angle of
     attack in radians with 90 where the moment changes over at 90 degrees. `cma` is per radian and metre of chord. With
     `washed` a share of the area is in the wake of propellers, where the air comes along `forward` at the speed of
     momentum theory, sqrt(V^2 + 2 T / (rho A)). Valid for any flow, subsonic. Not modelled: downwash, swirl of the wake,

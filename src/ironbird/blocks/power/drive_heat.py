@@ -16,11 +16,12 @@ class DriveHeat(Block):
     """First-order heating of winding, housing and speed controller, as motor data sheets give it [MaxonKey]. Sampled.
 
     The losses are those of the drive's efficiency, P = P_shaft (1 / eta - 1); `controller_share` of them heats the
-    speed controller, the rest the winding, where it grows with the copper's resistance. The winding stands above the
-    housing, and that above the air, each by a thermal resistance times the loss behind a time constant. With
-    `derate_band` the supply is taken back evenly from that far below the limits on, down to `derate_least`. Valid for
-    losses that change slowly against the turn of a rotor. Not modelled: cooling by the propeller's wash beyond what the
-    resistances hold, iron losses by speed, the battery's larger current into a hot winding, damage.
+    speed controller, the rest the winding, where it grows with the copper's resistance. The temperature of the winding
+    exceeds that of the housing, and that of the housing that of the air, each by a thermal resistance times the loss
+    with a time constant. With `derate_band` the supply is reduced linearly from that far below the limits, down to
+    `derate_least`. Valid for losses that change slowly against the turn of a rotor. Not modelled: cooling by the
+    propeller's wash beyond what the resistances hold, iron losses by speed, the battery's larger current into a hot
+    winding, damage.
     """
 
     source = "[MaxonKey]: thermal behaviour"

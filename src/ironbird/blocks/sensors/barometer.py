@@ -100,7 +100,7 @@ class Barometer(Block):
 class PressureAltitude(Block):
     """Pressure altitude of a measured pressure by the standard law; connected after a barometer's fault tap.
 
-    Not modelled: anything but the law; valid below 11 km.
+    Valid below 11 km. Not modelled: any error of the sensor.
     """
 
     source = "[ICAO7488]"

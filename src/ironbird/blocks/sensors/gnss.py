@@ -19,17 +19,17 @@ LEAST_SIGNAL = 0.05  # jamming multiplies errors by up to its reciprocal
 class Gnss(Block):
     """Position and velocity with white and correlated errors, latency, jamming and spoofing, [ChipLevel] Eq. 16-17.
 
-    The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the
-    antenna was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older.
-    Errors: white per fix, and a Gauss-Markov process per axis drawn from its steady state at the start; the share
-    `speed_correlated` of the velocity's variance is such a process as well (a loop filter of the receiver). Satellites
-    stand evenly over the sky: those below `mask_elevation` are not seen, and with `masking` those that a tilted antenna
-    turns its back on, the lune tilt / pi of the sky; accuracy goes with the root of what is left. Jamming takes
-    satellites away (share of them) and divides accuracy by what is left, down to 0.05; below four satellites there is
-    no fix: position and velocity stay, messages go on. A spoofer's velocity is added to the velocity and its
-    integral to the position while it is not zero. Truth is the antenna's now, without latency. Latitude and
-    longitude are the body's, moved by the error over the radii of curvature: right for errors that are small beside
-    the earth. Not modelled: single satellites and their geometry, multipath, time to first fix, height of the geoid.
+    The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the antenna
+    was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older. Errors: white
+    per fix, and a Gauss-Markov process per axis drawn from its steady state at the start; the share `speed_correlated`
+    of the velocity's variance is such a process as well (a loop filter of the receiver). Satellites are evenly
+    distributed over the sky: those below `mask_elevation` are not received, nor with `masking` those behind a tilted
+    antenna, the lune tilt / pi of the sky; accuracy goes with the root of the remaining number. Jamming removes a share
+    of the satellites and divides accuracy by the remaining share, down to 0.05; below four satellites there is no fix:
+    position and velocity are held, messages continue. A spoofer's velocity is added to the velocity and its integral to
+    the position while it is not zero. Truth is the antenna's now, without latency. Latitude and longitude are the
+    body's, moved by the error over the radii of curvature: valid for errors that are small compared with the earth's
+    radius. Not modelled: single satellites and their geometry, multipath, time to first fix, height of the geoid.
     """
 
     source = "[ChipLevel] Eq. 16-17; [CopterSim] 10"

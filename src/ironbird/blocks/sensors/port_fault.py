@@ -17,9 +17,9 @@ HEALTHY = ca.Function("law", _OWN, _OWN[:1])  # the neutral law
 class PortFault(Block):
     """A signal, or the value of a law in its place while its severity is above zero.
 
-    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals.
-    While the severity of an entry is 0 its value is the input bit for bit. A law may jump, and nothing limits what it
-    gives. Not modelled: memory; a part that has one gives its value as a signal.
+    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals. While
+    the severity of an entry is 0 its value is the input bit for bit. A law may jump, and its values are not limited.
+    Not modelled: memory; a law with memory needs a block whose output is one of the signals.
     """
 
     role = "transform"

@@ -149,7 +149,7 @@ class SignalFault(Block):
     def _chain(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Element's value, value while stuck (both only with a fault), output value, and size of the change.
 
-        All hang on one condition and on nothing chosen by it, so that the compiler lets a neutral tap skip them.
+        All depend on one condition and on nothing selected by it, so that the kernel skips them for a neutral tap.
         """
         element = self._element(x, u, p)
         delayed = self._delayed(x, p, element)
