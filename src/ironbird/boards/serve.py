@@ -134,7 +134,7 @@ def _rig(board: Board, vehicle: str, faults: Sequence[Injection], order: Order |
     for injection in faults:
         if order is None:
             raise LinkError(
-                f"fault {injection.text()} cannot be scheduled: give `order`, the function that schedules faults in a run"
+                f"fault {injection.text()} cannot be scheduled: give `order`, a function that schedules it in a run"
             )
         order(state, injection)
     return attach(wired, state, until_s=LONGEST_S, log=["body"], log_s=60.0)
