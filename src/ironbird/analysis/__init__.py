@@ -1,1 +1,1 @@
-"""Numbers about models: operating points, trim, linear models, modes."""
+"""Analysis of models: operating points, trim, linear models, modes, frequency responses."""

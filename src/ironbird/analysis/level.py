@@ -1,9 +1,9 @@
 """Trim and linear modes of any vehicle, from the exact derivatives of its equations.
 
-The controller is cut off: every actuator link of the vehicle is free, and the steady state is looked for in which the
-vehicle moves at the asked speed to the north, level, without turning. Modes are the eigenvalues of the linear model
-there.
-Not modelled: sampled blocks (controllers, estimators) stand still, so these are the modes of the bare vehicle.
+The controller is disconnected: every actuator command of the vehicle is free, and the steady state is searched in which
+the vehicle moves to the north at the requested speed, level, without turning. Modes are the eigenvalues of the linear
+model there. Not modelled: sampled blocks (controllers, estimators) are held constant, so these are the modes of the
+bare vehicle.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from ironbird.rotations import euler_of_matrix
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
-# All that this module knows of the parts of a vehicle, by path and by class
+# Paths and classes of the vehicle's parts that this module depends on
 LINKS = "*/command_fault.value"  # commands of the actuators
-THRUST = "/propeller.force_B"  # of the actuator that a link commands
-DRIVES = ("rotor/", "wheel/", "drive/")  # their commands go from 0 to 1, those of others from -1 to 1
-POSITION, VELOCITY = "body.p", at.BODY.velocity  # of the vehicle, and of a trailer
+THRUST = "/propeller.force_B"  # force of the propeller that a link commands
+DRIVES = ("rotor/", "wheel/", "drive/")  # commands of these go from 0 to 1, those of others from -1 to 1
+POSITION, VELOCITY = "body.p", at.BODY.velocity  # states of the vehicle, and of a trailer
 BODIES = ("body.", "trailer/body.")
-CONTACT = "contact.force_B"  # only what flies has it
-FAR = ("contact.", "launcher/")  # states of what is left behind: ground and catapult
+CONTACT = "contact.force_B"  # only flying vehicles have it
+FAR = ("contact.", "launcher/")  # states of parts that are not involved in flight: ground and catapult
 LEFT_CATAPULT = "catapult.gone"
-UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # in steady motion: class, input, and its value then
+UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # inputs unused in steady motion: class, input, and its value
     (WheelDrive, "brake", 0.0),
     (Catapult, "launch", 0.0),
     (GovernedEngine, "throttle", 1.0),
@@ -52,22 +52,22 @@ UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # in steady motion: clas
 NOSE_UP = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 HEIGHT_M = 100.0
 SETTLE_STEPS, SETTLE_STEP_S = 2000, 1e-3
-STILL = 1e-6  # 1/s: eigenvalues below are those of position, heading and the quaternion's length
+STILL = 1e-6  # 1/s: eigenvalues with less magnitude are those of position, heading and the quaternion's length
 
 
 @dataclass(frozen=True)
 class Trim:
-    """A steady state of a vehicle."""
+    """A steady state (trim) of a vehicle."""
 
     vehicle: Vehicle
     model: CompiledModel
     speed_mps: float
     point: OperatingPoint
     links: list[str]
-    R_NU: np.ndarray  # upright axes: level, or nose up
+    R_NU: np.ndarray  # axes of zero attitude: level, or nose up
 
     def rows(self) -> dict[str, str]:
-        """The figures that people look for: attitude, and what each actuator gets."""
+        """Main figures as text: attitude, and the command of each actuator."""
         signals = self.model.signals()
         roll, pitch, _ = euler_of_matrix(self.R_NU.T @ self.point[at.BODY.attitude].reshape(3, 3, order="F"))
         rows = {"speed": f"{self.speed_mps:g} m/s to the north"}
@@ -83,12 +83,12 @@ class Trim:
         return rows
 
     def figures(self) -> dict[str, float]:
-        """The same as plain data in SI, by the paths of signals."""
+        """The figures of `rows` as numbers in SI units, by name."""
         signals = self.model.signals()
         roll, pitch, _ = euler_of_matrix(self.R_NU.T @ self.point[at.BODY.attitude].reshape(3, 3, order="F"))
-        found = {"speed_mps": float(self.speed_mps), "roll_rad": float(roll), "pitch_rad": float(pitch)}
+        values = {"speed_mps": float(self.speed_mps), "roll_rad": float(roll), "pitch_rad": float(pitch)}
         shown = [*self.links, *(p for p in signals if p.endswith((".thrust", ".deflection", "/motor.speed")))]
-        return found | {path: float(self.point[path][0]) for path in shown}
+        return values | {path: float(self.point[path][0]) for path in shown}
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ class Mode:
 
     @property
     def frequency_radps(self) -> float:
-        """Undamped natural frequency."""
+        """Undamped natural frequency in rad/s."""
         return abs(self.value)
 
     @property
     def damping(self) -> float:
-        """Damping ratio; negative if it grows."""
+        """Damping ratio; negative if the mode grows."""
         return -self.value.real / abs(self.value)
 
     def sentence(self) -> str:
-        """Eigenvalue, frequency, damping, and how fast it grows or decays."""
+        """Eigenvalue, frequency, damping, and time of growth or decay as a sentence."""
         rate = self.value.real
         grows = f"doubles in {math.log(2) / rate:.3g} s" if rate > 0 else f"halves in {-math.log(2) / rate:.3g} s"
         if abs(self.value.imag) < 1e-9 * abs(self.value):
@@ -167,9 +167,9 @@ def level_trim(
     for R_NU, resting, guess in _beginnings(model, links, speed_mps, settings):
         free, hold = [link for link in links if link not in resting], _held(model, guess) | resting
         for roll, pitch in ((0.0, 0.0), (0.0, math.nan), (math.nan, math.nan)):
-            wanted = {**speeds, at.BODY.attitude: _turned(R_NU, roll, pitch)}
+            required = {**speeds, at.BODY.attitude: _turned(R_NU, roll, pitch)}
             try:
-                point = steady(inputs=free, hold=hold, guess=guess, require=wanted)
+                point = steady(inputs=free, hold=hold, guess=guess, require=required)
                 return Trim(vehicle, model, speed_mps, point, links, R_NU)
             except ModelError as error:
                 problem = error
@@ -179,7 +179,7 @@ def level_trim(
 def _beginnings(
     model: CompiledModel, links: list[str], speed_mps: float, settings: Mapping[str, Number] | None
 ) -> Iterator[tuple[np.ndarray, dict[str, Number], dict[str, Number]]]:
-    """Where to look for a trim, the likeliest first: upright axes, links that rest, guess."""
+    """Starting points for the search of a trim, the most likely first: upright axes, unused links, guess."""
     for R_NU in _attitudes(model, speed_mps):
         near = _guess(model, links, speed_mps, R_NU, settings)
         for resting in _choices(model, links, near, speed_mps):
@@ -189,7 +189,7 @@ def _beginnings(
 
 
 def _attitudes(model: CompiledModel, speed_mps: float) -> list[np.ndarray]:
-    """What level means: level, or nose up for a vehicle that starts so; R_NU for upright axes U."""
+    """Candidates of zero attitude R_NU (U: upright axes): level, or nose up for a vehicle that starts so."""
     if operating_point(model)[at.BODY.attitude][2] > -0.99:
         return [np.eye(3)]
     return [NOSE_UP, np.eye(3)] if speed_mps == 0 else [np.eye(3), NOSE_UP]
@@ -198,18 +198,18 @@ def _attitudes(model: CompiledModel, speed_mps: float) -> list[np.ndarray]:
 def _turned(R_NU: np.ndarray, roll: float, pitch: float) -> list[float]:
     """Entries of R_NB to ask for, others NaN: heading along U, roll and pitch from it as given (0 or NaN: free).
 
-    R_UB = R_NU' R_NB, and R_NU only changes places and signs, so that single entries of R_NB say it.
+    R_UB = R_NU' R_NB, and R_NU only permutes axes and signs, so that single entries of R_NB are enough.
     """
-    wanted = np.full((3, 3), math.nan)
+    entries = np.full((3, 3), math.nan)
     for row, column, value in ((1, 0, 0.0), (2, 1, roll), (2, 0, pitch)):
-        wanted[int(np.argmax(np.abs(R_NU[:, row]))), column] = value
-    return wanted.ravel(order="F").tolist()
+        entries[int(np.argmax(np.abs(R_NU[:, row]))), column] = value
+    return entries.ravel(order="F").tolist()
 
 
 def _guess(
     model: CompiledModel, links: list[str], speed_mps: float, R_NU: np.ndarray, settings: Mapping[str, Number] | None
 ) -> dict[str, Number]:
-    """Where to begin: at the speed, in the air if it flies, actuators settled at half of what they can do."""
+    """Initial guess: at the speed, in the air if it flies, actuators settled at half of their range."""
     point = operating_point(model, settings)
     flat = model.flat
     if CONTACT in model.signals():
@@ -238,7 +238,7 @@ def _level(
     guess: dict[str, Number],
     settings: Mapping[str, Number] | None,
 ) -> dict[str, Number]:
-    """A better guess: the body as it is, and actuators that come nearest to holding it there."""
+    """A better guess: the attitude of the guess, and the actuator commands that come closest to holding it."""
     x = model.flat.x
     free = [link for link in links if link not in resting]
     hold = {path: guess[path] for path in x.start if path.startswith(BODIES)} | resting
@@ -249,28 +249,28 @@ def _level(
 
 
 def _held(model: CompiledModel, guess: Mapping[str, Number]) -> dict[str, Number]:
-    """States that must not help: where the vehicle is in the air, and whether it left its catapult."""
+    """States that are held fixed: the position in the air, and whether the vehicle has left its catapult."""
     flies = CONTACT in model.signals()
     names = [path for path in model.flat.x.start if path.endswith(LEFT_CATAPULT) or (flies and path == POSITION)]
     return {name: guess[name] for name in names}
 
 
 def _idle(model: CompiledModel, links: list[str]) -> dict[str, float]:
-    """Links that are not used to hold a steady motion, and what is on them."""
+    """Links that are not used to hold a steady motion, and their commands."""
     blocks = model.flat.diagram.blocks
-    found = {}
+    commands = {}
     for target, sources in model.flat.diagram.links.items():
         block, _, port = target.rpartition(".")
         for kind, name, value in UNUSED:
             if isinstance(blocks[block], kind) and port == name:
-                found.update({source: value for source in sources if source in links})
-    return found
+                commands.update({source: value for source in sources if source in links})
+    return commands
 
 
 def _choices(
     model: CompiledModel, links: list[str], guess: Mapping[str, Number], speed_mps: float
 ) -> list[dict[str, Number]]:
-    """Links that rest, and their values; the first choice that has a solution is taken."""
+    """Combinations of unused links with their values; the first combination with a solution is used."""
     idle: dict[str, Number] = dict(_idle(model, links))
     point = operating_point(model)
     for path, value in guess.items():
@@ -307,7 +307,7 @@ def modes_at(trimmed: Trim) -> list[Mode]:
     linear = linearize(trimmed.model, trimmed.point, inputs=trimmed.links)
     values, right = np.linalg.eig(linear.A)
     left = np.linalg.pinv(right)
-    found: list[Mode] = []
+    modes: list[Mode] = []
     looks: list[Seen] = []
     for i in np.argsort(np.abs(values)):
         if abs(values[i]) < STILL or values[i].imag < 0:
@@ -316,9 +316,9 @@ def modes_at(trimmed: Trim) -> list[Mode]:
         main = np.argsort(-share)[:3]
         if linear.states[main[0]].startswith(FAR):
             continue
-        found.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
+        modes.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
         looks.append(seen(complex(values[i]), linear.states, share.tolist()))
     flies, moves = CONTACT in trimmed.model.signals(), trimmed.speed_mps != 0
     wings = flies and moves and trimmed.vehicle.kind.winged
     names = names_of_modes(looks, wings=wings, hover=flies and not wings)
-    return [replace(mode, name=name) for mode, name in zip(found, names, strict=True)]
+    return [replace(mode, name=name) for mode, name in zip(modes, names, strict=True)]

@@ -71,10 +71,14 @@ def linearize(
     """
     flat = model.flat
     point = at or operating_point(model)
-    chosen = input_rows(flat, list(flat.u.start) if inputs is None else inputs)
+    input_entries = input_rows(flat, list(flat.u.start) if inputs is None else inputs)
     symbols = flat.rates.sx_in()
     x = symbols[ARRAYS.index("x")]
-    u = ca.vertcat(*[symbols[ARRAYS.index(array)][row] for array, row, _ in chosen]) if chosen else ca.SX(0, 1)
+    u = (
+        ca.vertcat(*[symbols[ARRAYS.index(array)][row] for array, row, _ in input_entries])
+        if input_entries
+        else ca.SX(0, 1)
+    )
     rates = flat.rates.call(symbols)[0]
     if outputs:
         everything = flat.outputs.call(symbols)[0]
@@ -85,4 +89,4 @@ def linearize(
     jacobians = [ca.jacobian(a, b) for a in (rates, y) for b in (x, u)]
     values = ca.Function("jacobians", symbols, [ca.densify(j) for j in jacobians])(*point.columns())
     A, B, C, D = (np.array(v).reshape(j.shape) for v, j in zip(values, jacobians, strict=True))
-    return LinearModel(A, B, C, D, flat.x.labels(), [label for *_, label in chosen], labels, point)
+    return LinearModel(A, B, C, D, flat.x.labels(), [label for *_, label in input_entries], labels, point)

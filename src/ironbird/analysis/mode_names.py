@@ -2,9 +2,9 @@
 
 On wings: short period and phugoid (along: surge, heave, pitch), Dutch roll, roll subsidence and spiral (across: sway,
 roll, yaw), [EtkinReid1996] Ch. 6. In hover: heave, yaw, and for each of the two tilting axes either an oscillation of
-tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. On water and road by the motion that
-leads. What is no motion of the body is the lag of its part. Not judged: how well a name fits where along and across are
-coupled.
+tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. On water and road: by the motion with the
+largest share. A mode without motion of the body is the lag of its block. Not considered: how well a name fits if
+longitudinal and lateral motion are coupled.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALONG, ACROSS = ("surge", "heave", "pitch"), ("sway", "roll", "yaw")
-_MOTIONS = {  # states of the body: velocity and rates in its axes, quaternion w x y z
+_MOTIONS = {  # body states: velocity and rates in body axes, quaternion w x y z
     "body.v[0]": "surge", "body.v[1]": "sway", "body.v[2]": "heave",
     "body.w[0]": "roll", "body.w[1]": "pitch", "body.w[2]": "yaw",
     "body.q[1]": "roll", "body.q[2]": "pitch", "body.q[3]": "yaw",
 }  # fmt: skip
-STATES = {  # in words
+STATES = {  # motions in words
     "body.v[0]": "speed forward", "body.v[1]": "speed to the right", "body.v[2]": "speed down",
     "body.w[0]": "roll rate", "body.w[1]": "pitch rate", "body.w[2]": "yaw rate",
     "body.q[1]": "roll angle", "body.q[2]": "pitch angle", "body.q[3]": "heading",
 }  # fmt: skip
-REAL = 1e-9  # imaginary part over size of a root that does not oscillate
+REAL = 1e-9  # ratio of imaginary part to magnitude below which a root does not oscillate
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A mode as its name is found: eigenvalue, share of each motion, and `other`, the block that leads, if any."""
+    """Properties of a mode that determine its name: eigenvalue, share of each motion, leading other block if any."""
 
     value: complex
     shares: dict[str, float]
@@ -37,27 +37,27 @@ class Seen:
 
     @property
     def oscillates(self) -> bool:
-        """A pair of complex roots."""
+        """Whether it is a pair of complex roots."""
         return abs(self.value.imag) > REAL * abs(self.value)
 
     @property
     def along(self) -> bool:
-        """In the plane of symmetry."""
+        """Whether the motion is in the plane of symmetry."""
         return sum(self.shares.get(m, 0.0) for m in ALONG) >= sum(self.shares.get(m, 0.0) for m in ACROSS)
 
     @property
     def leader(self) -> str:
-        """The motion with the greatest share."""
+        """The motion with the largest share."""
         return max(self.shares, key=lambda motion: self.shares[motion])
 
     @property
     def settles(self) -> str:
-        """What a real root does."""
+        """The noun for a real root: subsidence or divergence."""
         return "divergence" if self.value.real > 0 else "subsidence"
 
 
 def seen(value: complex, states: Sequence[str], shares: Sequence[float]) -> Seen:
-    """A mode by the participation factors of its states."""
+    """Properties of a mode from the participation factors of its states."""
     motions: dict[str, float] = {}
     others: dict[str, float] = {}
     for state, share in zip(states, shares, strict=True):
@@ -74,7 +74,7 @@ def seen(value: complex, states: Sequence[str], shares: Sequence[float]) -> Seen
 
 
 def names_of_modes(modes: Sequence[Seen], *, wings: bool, hover: bool) -> list[str]:
-    """A name for each mode; `wings` if they carry the vehicle, `hover` if it stands still in the air."""
+    """A name for each mode; `wings` if they carry the vehicle, `hover` if it has no airspeed."""
     names = [""] * len(modes)
     own = [i for i, mode in enumerate(modes) if not mode.other]
     for i, mode in enumerate(modes):
@@ -96,9 +96,9 @@ def _in_hover(mode: Seen) -> str:
     return f"{mode.leader} oscillation" if mode.oscillates else f"{mode.leader} {mode.settles}"
 
 
-def _by_kind(chosen: list[int], modes: Sequence[Seen]) -> tuple[list[int], list[int]]:
-    """Those that oscillate and those that do not, the fastest first."""
-    ordered = sorted(chosen, key=lambda i: -abs(modes[i].value))
+def _by_kind(indices: list[int], modes: Sequence[Seen]) -> tuple[list[int], list[int]]:
+    """Indices of the modes that oscillate and of those that do not, the fastest first."""
+    ordered = sorted(indices, key=lambda i: -abs(modes[i].value))
     return [i for i in ordered if modes[i].oscillates], [i for i in ordered if not modes[i].oscillates]
 
 

@@ -1,8 +1,8 @@
 """Operating points: values of everything in a model at one instant.
 
-Trim and linear models work on the continuous part of a model. What sampled blocks put out (commands, and slow things
-such as gravity) is an input there: chosen ones are inputs of the linear model or unknowns of the trim, the others are
-held at their values at the operating point.
+Trim and linear models work on the continuous part of a model. Outputs of sampled blocks (commands, and slow values such
+as gravity) are inputs there: chosen ones are inputs of the linear model or unknowns of the trim, the others are held at
+their values at the operating point.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ironbird.model.signal import Number
 
 @dataclass
 class OperatingPoint:
-    """Values of everything at one instant; read and changed by name."""
+    """Values of all states, inputs, parameters and outputs at one instant; read and changed by name."""
 
     flat: Flat
     t: float
@@ -45,7 +45,7 @@ class OperatingPoint:
         raise UnknownNameError("state, input, output or parameter", path, [*known, *flat.log.start])
 
     def __getitem__(self, path: str) -> np.ndarray:
-        """A state, input, parameter or any logged signal, as a column."""
+        """Value of a state, input, parameter or any logged signal, as a column."""
         if path in self.flat.log.start and path not in self.flat.held.start:
             values = np.array(self.flat.outputs(*self.columns())).ravel()
             return values[self.flat.log.rows(path)]
@@ -53,16 +53,16 @@ class OperatingPoint:
         return array[column.rows(path)].copy()
 
     def set(self, path: str, value: Number | np.ndarray) -> None:
-        """Change a state, input, held output or parameter."""
+        """Set a state, input, held output or parameter."""
         array, column = self._place(path)
         array[column.rows(path)] = as_column(value, column.signals[path], path)
 
     def rates(self) -> np.ndarray:
-        """Derivatives of the continuous states."""
+        """Time derivatives of the continuous states."""
         return np.array(self.flat.rates(*self.columns())).ravel()
 
     def refresh(self, keep: Sequence[str] = ()) -> None:
-        """Bring the held outputs of sampled blocks up to date, except those of the outputs in `keep`."""
+        """Update the held outputs of sampled blocks, except the outputs in `keep`."""
         kept = {row for path in keep if path in self.flat.held.start for row in rows_in(self.flat.held.rows(path))}
         for group in self.flat.groups:
             values = np.array(group.function(*self.columns())).ravel()
@@ -72,7 +72,7 @@ class OperatingPoint:
 
 
 def operating_point(model: CompiledModel, params: Mapping[str, Number] | None = None) -> OperatingPoint:
-    """The point at time zero: initial states, parameters as set, sampled outputs up to date."""
+    """The point at time zero: initial states, parameters as set, sampled outputs updated."""
     flat = model.flat
     x, xd, held = flat.initial_x.copy(), flat.initial_xd.copy(), np.zeros(flat.held.size)
     point = OperatingPoint(flat, 0.0, x, xd, held, flat.inputs.copy(), flat.values.copy())
@@ -84,19 +84,19 @@ def operating_point(model: CompiledModel, params: Mapping[str, Number] | None = 
 
 def input_rows(flat: Flat, paths: Sequence[str]) -> list[tuple[str, int, str]]:
     """(array, row, label) of each scalar of inputs: external ones or outputs of sampled blocks."""
-    chosen: list[tuple[str, int, str]] = []
+    entries: list[tuple[str, int, str]] = []
     for path in paths:
         for array, column in (("u", flat.u), ("held", flat.held)):
             if path in column.start:
                 rows = column.rows(path)
                 labels = column.labels()
-                chosen += [(array, row, labels[row]) for row in rows_in(rows)]
+                entries += [(array, row, labels[row]) for row in rows_in(rows)]
                 break
         else:
             raise UnknownNameError("input", path, [*flat.u.start, *flat.held.start])
-    return chosen
+    return entries
 
 
 def rows_in(rows: slice) -> range:
-    """Every row of a slice of a column."""
+    """All row numbers of a slice of a column."""
     return range(rows.start, rows.stop)

@@ -1,8 +1,8 @@
 """Frequency responses from records: overlapping windows, coherence, composite windows.
 
-After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the asked frequencies only, response
-H = Gxy / Gxx, and several window lengths combined by their random errors; or without windows, by local polynomials.
-Noise on the input biases H; it is not modelled.
+After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the requested frequencies only,
+response H = Gxy / Gxx, and several window lengths combined by their random errors; or without windows, by local
+polynomials. Noise on the input biases H; it is not modelled.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 from ironbird.errors import IronbirdError
 
-OVERLAP_FACTOR = math.sqrt(0.55)  # of the random error with windows that overlap by half [Tischler]
-GOOD_COHERENCE = 0.6  # below it a response says little [Tischler]
+OVERLAP_FACTOR = math.sqrt(0.55)  # factor of the random error for windows that overlap by half [Tischler]
+GOOD_COHERENCE = 0.6  # below it a response is unreliable [Tischler]
 LEAST_WINDOWS = 3
-LOCAL_LINES = 8  # of a transform on each side of a frequency
-PERIODS = 2.5  # of a frequency in a window from which on its leakage is small
+LOCAL_LINES = 8  # spectral lines on each side of a frequency
+PERIODS = 2.5  # periods of a frequency in a window from which on its leakage is small
 
 
 @dataclass(frozen=True)
 class Spectra:
-    """Auto and cross spectra of single windows, [window, frequency]; kept apart so that they can be drawn again."""
+    """Auto and cross spectra of single windows, [window, frequency]; stored singly so that they can be resampled."""
 
     frequency_radps: np.ndarray
     gxx: np.ndarray
@@ -34,13 +34,13 @@ class Spectra:
     record_s: float
 
     def drawn(self, rows: np.ndarray) -> Spectra:
-        """The spectra of some windows, which may be drawn more than once."""
+        """The spectra of selected windows; an index may occur more than once."""
         return Spectra(
             self.frequency_radps, self.gxx[rows], self.gyy[rows], self.gxy[rows], self.window_s, self.record_s
         )
 
     def response(self) -> FrequencyResponse:
-        """Means over the windows, and what follows from them."""
+        """Frequency response from the means over the windows."""
         return _response(
             self.frequency_radps,
             self.gxx.mean(axis=0),
@@ -61,12 +61,12 @@ class FrequencyResponse:
 
     @property
     def magnitude_dB(self) -> np.ndarray:
-        """Magnitude."""
+        """Magnitude of the response in dB."""
         return np.asarray(20 * np.log10(np.maximum(np.abs(self.response), 1e-300)))
 
     @property
     def phase_deg(self) -> np.ndarray:
-        """Phase, unwrapped from the lowest frequency."""
+        """Phase in degrees, unwrapped from the lowest frequency."""
         return np.asarray(np.degrees(np.unwrap(np.angle(self.response))))
 
 
@@ -79,7 +79,7 @@ def _response(w: np.ndarray, gxx: np.ndarray, gyy: np.ndarray, gxy: np.ndarray, 
 
 
 def log_frequencies(band_radps: tuple[float, float], points: int) -> np.ndarray:
-    """Points with equal ratios over a band."""
+    """Logarithmically spaced frequencies over a band, in rad/s."""
     return np.geomspace(band_radps[0], band_radps[1], points)
 
 
@@ -122,19 +122,20 @@ def composite_response(
 ) -> FrequencyResponse:
     """Several window lengths in one response, each weighted by its random error to the power of minus four.
 
-    These are the starting values of CIFER's COMPOSITE, which are good by themselves; its search is not made.
+    These are the starting values of CIFER's COMPOSITE, which are good by themselves; its optimisation is not
+    implemented.
     """
-    found = [window_spectra(x, y, step_s, window_s, frequency_radps) for window_s in windows_s]
-    singles = [spectra.response() for spectra in found]
+    by_window = [window_spectra(x, y, step_s, window_s, frequency_radps) for window_s in windows_s]
+    singles = [spectra.response() for spectra in by_window]
     errors = np.array([np.maximum(single.random_error, 1e-6) for single in singles])
-    slow = np.array([[PERIODS * 2 * math.pi / w > spectra.window_s for w in frequency_radps] for spectra in found])
+    slow = np.array([[PERIODS * 2 * math.pi / w > spectra.window_s for w in frequency_radps] for spectra in by_window])
     errors[slow & ~slow.all(axis=0)] *= 10.0  # too few periods in a window
     weights = (errors / errors.min(axis=0)) ** -4.0
     weights = weights**2 / np.sum(weights**2, axis=0)
-    gxx = sum(w * s.gxx.mean(axis=0) for w, s in zip(weights, found, strict=True))
-    gyy = sum(w * s.gyy.mean(axis=0) for w, s in zip(weights, found, strict=True))
-    gxy = sum(w * s.gxy.mean(axis=0) for w, s in zip(weights, found, strict=True))
-    counts = np.array([s.record_s / s.window_s for s in found])
+    gxx = sum(w * s.gxx.mean(axis=0) for w, s in zip(weights, by_window, strict=True))
+    gyy = sum(w * s.gyy.mean(axis=0) for w, s in zip(weights, by_window, strict=True))
+    gxy = sum(w * s.gxy.mean(axis=0) for w, s in zip(weights, by_window, strict=True))
+    counts = np.array([s.record_s / s.window_s for s in by_window])
     return _response(
         frequency_radps, np.asarray(gxx), np.asarray(gyy), np.asarray(gxy), float(np.mean(weights.T @ counts))
     )
@@ -159,8 +160,9 @@ def local_response(
     """Response without windows: around each frequency, response and leakage are smooth curves of second order.
 
     The local polynomial method [Schoukens]: lines k of the whole record's transform obey Y(k) = H(k) X(k) + T(k), where
-    T comes from motion before the record, or continues after it. Windows cut such records at every edge, which shows as
-    at frequencies of few periods; here both ends are one unknown. The coherence is that of what the curves leave over.
+    T comes from motion before the record, or continues after it. Windows cut such records at every edge, which causes
+    errors at frequencies with few periods; here both ends are one unknown. The coherence follows from the residual of
+    the curves.
     """
     if len(x) < 8 * half:
         raise IronbirdError(f"{len(x)} samples are too few for a response; {8 * half} are needed")

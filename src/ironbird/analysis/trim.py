@@ -1,4 +1,4 @@
-"""Trim: states and inputs at which a model stands still, from exact derivatives of the block equations."""
+"""Trim: states and inputs at which a model is in steady state, from exact derivatives of the block equations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ironbird.model.signal import Number, Signal
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # unknowns -> residuals and their derivatives
 
-REFRESHES = 3  # how often a trim brings slow sampled outputs up to date with its solution
+REFRESHES = 3  # how often a trim updates slow sampled outputs with its solution
 TOLERANCE = 1e-8  # largest residual of a trim, in SI units
 ITERATIONS = 200
-INSIDE = 1e-3  # share of its range by which an input that starts at an end of it is moved inside
-LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10  # towards the smallest inputs: how many, and how small
+INSIDE = 1e-3  # share of its range by which an input that starts at a limit is moved inside
+# search for the smallest inputs: number of steps, smallest step and gain
+LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10
 
 
 def trim(
@@ -74,24 +75,24 @@ def trim(
     point = operating_point(model, params)
     for path, value in {**(guess or {}), **(hold or {})}.items():
         point.set(path, value)
-    chosen = input_rows(flat, inputs)
+    free = input_rows(flat, inputs)
     free_rows = {row for path in moving for row in rows_in(flat.x.rows(path))}
     held_rows = {row for path in (hold or {}) if path in flat.x.start for row in rows_in(flat.x.rows(path))}
     symbols = flat.rates.sx_in()
     x = symbols[ARRAYS.index("x")]
     places = [("x", row) for row in range(flat.x.size) if row not in held_rows]
-    places += [(array, row) for array, row, _ in chosen]
+    places += [(array, row) for array, row, _ in free]
     unknown = ca.vertcat(*[symbols[ARRAYS.index(array)][row] for array, row in places])
     still = [row for row in range(flat.x.size) if row not in free_rows]
     states = flat.x.labels()
     residuals = [flat.rates.call(symbols)[0][still]]
-    residuals.append(flat.project.call(symbols)[0] - x)  # on the manifold: quaternions of unit length
-    names = [f"the rate of {states[row]}" for row in still] + [f"the length of what {state} is in" for state in states]
+    residuals.append(flat.project.call(symbols)[0] - x)  # projection to the manifold: quaternions of unit length
+    names = [f"the rate of {states[row]}" for row in still] + [f"the norm of the vector of {state}" for state in states]
     everything = flat.outputs.call(symbols)[0]
     for path, value in (require or {}).items():
         rows = flat.log.rows(path)
-        wanted = np.broadcast_to(np.asarray(value, float), (rows.stop - rows.start,))
-        for row, target in zip(rows_in(rows), wanted, strict=True):
+        targets = np.broadcast_to(np.asarray(value, float), (rows.stop - rows.start,))
+        for row, target in zip(rows_in(rows), targets, strict=True):
             if not np.isnan(target):
                 residuals.append(everything[row] - float(target))
                 names.append(f"{flat.log.labels()[row]} against the required {target:g}")
@@ -105,9 +106,9 @@ def trim(
         values, jacobian = function(*point.columns())
         return np.array(values).ravel(), np.array(jacobian)
 
-    first = len(places) - len(chosen)
+    first = len(places) - len(free)
     start = np.array([getattr(point, array)[row] for array, row in places])
-    # At the end of its range an input may move nothing (a motor stands at a command of 0): the search begins inside
+    # At its limit an input may have no effect (a motor stops at a command of 0): the search begins inside
     inside = INSIDE * np.where(np.isfinite(high - low), high - low, 0.0)[first:]
     start[first:] = np.clip(start[first:], low[first:] + inside, high[first:] - inside)
     for (array, row), value in zip(places, start, strict=True):
@@ -129,7 +130,7 @@ def trim(
 
 
 def _bounds(flat: Flat, places: list[tuple[str, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Declared ranges of the unknowns; an output also keeps to the ranges of the inputs that it feeds."""
+    """Declared ranges of the unknowns; an output is also limited to the ranges of the inputs it feeds."""
     low, high = [], []
     columns = {"x": flat.x, "u": flat.u, "held": flat.held}
     for array, row in places:
@@ -142,7 +143,7 @@ def _bounds(flat: Flat, places: list[tuple[str, int]]) -> tuple[np.ndarray, np.n
 
 
 def _readers(flat: Flat, output: str) -> list[Signal]:
-    """Inputs that an output feeds."""
+    """Declarations of the inputs that an output feeds."""
     targets = [target.rpartition(".") for target, sources in flat.diagram.links.items() if output in sources]
     return [flat.diagram.blocks[block].inputs[port] for block, _, port in targets]
 
@@ -182,7 +183,7 @@ def _levenberg_marquardt(
 def _least(evaluate: Evaluate, z: np.ndarray, low: np.ndarray, high: np.ndarray, first: int) -> np.ndarray:
     """From a solution along all solutions to the one with the smallest inputs, which are z[first:].
 
-    The measure is the sum of u^2 + 10 u^4: thrusts go with the square of a command, and are to be shared evenly.
+    The measure is the sum of u^2 + 10 u^4: thrust grows with the square of a command, and is to be shared evenly.
     """
 
     def measure(u: np.ndarray) -> float:
@@ -190,13 +191,14 @@ def _least(evaluate: Evaluate, z: np.ndarray, low: np.ndarray, high: np.ndarray,
 
     for _ in range(LEAST_STEPS):
         _, sizes, directions = np.linalg.svd(evaluate(z)[1])
-        along = directions[int((sizes > 1e-9 * sizes.max()).sum()) :].T  # solutions lie this way
+        # directions along which all points are solutions
+        along = directions[int((sizes > 1e-9 * sizes.max()).sum()) :].T
         u = z[first:]
-        weight = np.sqrt(2 + 120 * u**2)  # Newton's step of the measure
-        # what moves states alone (the place) is left as it is
+        weight = np.sqrt(2 + 120 * u**2)  # Newton step of the measure
+        # directions that move only states (the position) are left out
         rows = np.vstack([weight[:, None] * along[first:], 1e-4 * np.eye(along.shape[1])])
-        wanted = np.concatenate([-(2 * u + 40 * u**3) / weight, np.zeros(along.shape[1])])
-        step = along @ np.linalg.lstsq(rows, wanted, rcond=None)[0]
+        goal = np.concatenate([-(2 * u + 40 * u**3) / weight, np.zeros(along.shape[1])])
+        step = along @ np.linalg.lstsq(rows, goal, rcond=None)[0]
         if np.abs(step[first:]).max(initial=0.0) < LEAST_STEP:
             break
         for share in (1.0, 0.3, 0.1):

@@ -1,1 +1,1 @@
-"""Flight controller boards: sensor chips on their buses, wires that break, microcontrollers, chips as hardware."""
+"""Flight controller boards: sensor chips on their buses, wire faults, microcontrollers."""

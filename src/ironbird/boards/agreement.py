@@ -1,4 +1,4 @@
-"""One chip as three models under the same random traffic: transactions in Python, pins in Python, pins in C."""
+"""Comparison of three models of a chip under the same random traffic: transactions, pins in Python, pins in C."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ironbird.boards.chips.chip import RegisterChip, frame_bits
 from ironbird.boards.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
 from ironbird.boards.native_chips import NativeChip, NativeI2cPins, NativeSpiPins, native_line, native_uart_frames
 
-FRAMES = (0, 1, 2, 4, 5, 6)  # of serial lines: without, odd, even parity; the same with two stop bits
+FRAMES = (0, 1, 2, 4, 5, 6)  # of serial lines: no, odd, even parity; the same with two stop bits
 STRETCHES = (0, 0, 0, 1, 7, 30, 33, 70)  # slots for which a chip may hold the clock low
-STEPS_NS = (1, 1000, 20_000, 130_000, 2_500_000, 11_000_000)  # between transactions
+STEPS_NS = (1, 1000, 20_000, 130_000, 2_500_000, 11_000_000)  # ns between transactions
 FAULTS: tuple[dict[str, int], ...] = (
     {},
     {"random": share(0.001)},
@@ -29,7 +29,7 @@ FAULTS: tuple[dict[str, int], ...] = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many transactions were compared, and the first differences in words."""
+    """Number of compared transactions, and the first differences as texts."""
 
     transactions: int
     bits: int
@@ -37,7 +37,7 @@ class Agreement:
 
 
 class Traffic:
-    """Random transactions that reach all of a chip: known commands, configuration, bursts, noise."""
+    """Random transactions that cover all of a chip: known commands, configuration, bursts, noise."""
 
     def __init__(self, name: str, bus: str, seed: int, steps_ns: Sequence[int] = STEPS_NS) -> None:
         self.kind, self.bus, self.steps_ns = chip_class(name), bus, steps_ns
@@ -79,7 +79,7 @@ class Traffic:
         return bytes([first & 0xFF]) + dice.randbytes(length)
 
     def message(self) -> bytes:
-        """One for a GNSS receiver: orders and questions, some of them noise."""
+        """One message for a GNSS receiver: commands and polls, some of them noise."""
         dice = self.dice
         group, kind = (
             dice.choice((0x01, 0x06, 0x06, 0x06, 0x0A)),
@@ -94,15 +94,15 @@ class Traffic:
 def compare(
     name: str, bus: str, transactions: int, seed: int = 0, *, fault: bool = False, slow: bool = True
 ) -> Agreement:
-    """Random traffic with or without pin faults; with faults the model without pins stays out of it.
+    """Compare the models under random traffic with or without pin faults; with faults, without the transaction model.
 
-    Without `slow` and without faults, the pins in Python stay out of it, which take most of the time.
+    Without `slow` and without faults, the pins in Python, which take most of the time, are not compared.
     """
     return {"spi": _spi, "i2c": _i2c, "uart": _uart}[bus](name, transactions, seed, fault, slow or fault)
 
 
 def new_fault(traffic: Traffic, number: int) -> Line:
-    """A broken wire."""
+    """A random fault of a wire."""
     return Line(key=number * 0x1234567 + 99, **traffic.dice.choice(FAULTS))
 
 
@@ -196,7 +196,7 @@ def ubx(group: int, number: int, payload: bytes) -> bytes:
 
 
 def _uart(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Agreement:
-    """Messages by a serial line; wrong rates and broken wires make broken bytes, alike in both."""
+    """Compare messages over a serial line; wrong rates and broken wires corrupt bytes, equally in both models."""
     traffic = Traffic(name, "uart", seed)
     dice = traffic.dice
     python, native = make_chip(name), NativeChip(name)

@@ -1,4 +1,4 @@
-"""Boards as data: which chip sits on which bus, at which address, how its axes lie, and whose measurement it shows."""
+"""Boards as data: the chips on each bus, their addresses and axes, and the measurement that each one shows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ironbird.files.problems import read_toml
 
 FOLDER = Path(__file__).parent / "catalog"
 Axis = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
-MOST_BYTES = 1_000_000  # of a board file
+MOST_BYTES = 1_000_000  # limit of a board file
 
 
 class Device(BaseModel):
-    """One chip on a board."""
+    """One chip on a board: its bus, address, axes and measurement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,20 +26,20 @@ class Device(BaseModel):
     chip: str
     bus: Annotated[str, Field(pattern=r"^(spi|i2c|uart)\d+$")]
     select: Annotated[int, Field(ge=0, le=31)] = 0  # SPI
-    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's usual one if it is left out
-    file: str = ""  # device file under which Linux programs know it
+    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's default address if omitted
+    file: str = ""  # device file of the bus in Linux
     feed: Annotated[str, Field(pattern=r"^(imu|mag|baro|gnss|airspeed|battery|rc)/\d+$")] | None = None
-    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # of the body, along the chip's x, y, z
-    scale: Annotated[float, Field(gt=0)] = 1.0  # of a voltage divider: what the chip sees of what is measured
+    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # body axes along the chip's x, y, z
+    scale: Annotated[float, Field(gt=0)] = 1.0  # voltage divider: voltage at the chip over the measured voltage
 
     @property
     def kind(self) -> str:
-        """spi, i2c or uart."""
+        """Kind of the bus: spi, i2c or uart."""
         return self.bus.rstrip("0123456789")
 
     @property
     def number(self) -> int:
-        """Of its bus."""
+        """Number of the bus that the device is on."""
         return int(self.bus.removeprefix(self.kind))
 
     def axis_rows(self) -> list[tuple[int, float]]:
@@ -48,13 +48,13 @@ class Device(BaseModel):
 
 
 class Sysfs(BaseModel):
-    """What Linux shows of a board's processor under /sys/class."""
+    """Files of the board's processor under /sys/class in Linux."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pwm: tuple[Annotated[int, Field(ge=0, le=16)], ...] = ()  # outputs of pwmchip0, pwmchip1, …
+    pwm: tuple[Annotated[int, Field(ge=0, le=16)], ...] = ()  # number of outputs of pwmchip0, pwmchip1, …
     gpio_first: Annotated[int, Field(ge=0, le=10_000)] = 0  # number of the first pin
-    gpio: Annotated[int, Field(ge=0, le=64)] = 0  # how many pins
+    gpio: Annotated[int, Field(ge=0, le=64)] = 0  # number of pins
 
     @model_validator(mode="after")
     def _fits(self) -> Sysfs:
@@ -64,7 +64,7 @@ class Sysfs(BaseModel):
 
 
 class Board(BaseModel):
-    """A board file."""
+    """Content of a board file: its chips, and the files of its processor."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,12 +97,12 @@ class Board(BaseModel):
 
 
 def board_ids() -> list[str]:
-    """Names of all boards that come with Ironbird."""
+    """Names of all built-in boards."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load_board(name: str | Path) -> Board:
-    """A board by name, or from a TOML file of your own."""
+    """A built-in board by name, or a board from a TOML file."""
     path = Path(name) if str(name).endswith(".toml") else FOLDER / f"{name}.toml"
     if not str(name).endswith(".toml") and str(name) not in board_ids():
         raise UnknownNameError("board", str(name), board_ids())
@@ -117,7 +117,7 @@ def load_board(name: str | Path) -> Board:
 
 
 def parse_board(text: bytes, where: str) -> Board:
-    """A board from the bytes of a file; all that is wrong in one error."""
+    """Parse a board from the bytes of a file; all problems are reported in one error."""
     try:
         data = read_toml(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -126,9 +126,9 @@ def parse_board(text: bytes, where: str) -> Board:
 
 
 def board_of(data: dict[str, Any], where: str) -> Board:
-    """A board from the tables of its file."""
+    """A board from the parsed tables of its file."""
     try:
         return Board.model_validate(data)
     except ValidationError as error:
-        said = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])
-        raise LinkError(f"board {where}: {shortened(said, 600)}; docs/guide/chips.md shows the keys") from error
+        problems = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])
+        raise LinkError(f"board {where}: {shortened(problems, 600)}; docs/guide/chips.md shows the keys") from error

@@ -1,11 +1,11 @@
-"""The chips under the interfaces that drivers expect: busio, machine.I2C, smbus, spidev, pyserial, terminals.
+"""Chips behind the Python interfaces of drivers: busio, machine.I2C, smbus, spidev, pyserial, terminals.
 
     with drivers_on(wiring):            # smbus, smbus2, spidev, busio and micropython are replaced; sleeping is virtual
         from icm20602 import ICM20602
         print(ICM20602(0, 0).read_accel_data())
 
-Time is virtual: a request takes its bits at the bus clock, `time.sleep` moves the clock and waits for nothing. A
-missing acknowledge is the error that Linux gives (121, remote I/O), a held clock 110, a held data line 16.
+Time is virtual: a request takes its bits at the bus clock, `time.sleep` advances the clock without waiting. A missing
+acknowledge is the error that Linux gives (121, remote I/O), a held clock 110, a held data line 16.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from ironbird.errors import LinkError
 
 ERRNO = {NACK: errno.EREMOTEIO, TIMEOUT: errno.ETIMEDOUT, BUSY: errno.EBUSY}
 I2C_BIT_NS, SPI_BIT_NS = 2_500, 1_000  # 400 kHz, 1 MHz
-MOST_BYTES = 4096  # of one request
+MOST_BYTES = 4096  # most bytes of one request
 PARITIES = "NOE"
 FLAG_READ = 1
 POLL_S = 0.004
 
 
 class VirtualClock:
-    """Simulation time of the clients, ns."""
+    """Virtual time of the clients in ns."""
 
     def __init__(self) -> None:
         self.now = 0
 
     def sleep(self, seconds: float) -> None:
-        """Advance the time without waiting."""
+        """Advance the time by seconds without waiting."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         self.now += round(seconds * 1e9)
 
     def spend(self, bits: int, bit_ns: int) -> int:
-        """The time at which a request starts; it takes its bits."""
+        """Start time in ns of a request of so many bits; the clock advances by its duration."""
         start = self.now
         self.now += bits * bit_ns
         return start
@@ -68,7 +68,7 @@ class I2cPort:
         self.wiring, self.clock, self.bus = wiring, clock, bus
 
     def transfer(self, address: int, sent: bytes, length: int) -> bytes:
-        """Write, then read; an `OSError` if the line says so."""
+        """Write, then read; raises `OSError` for an error on the bus."""
         if len(sent) > MOST_BYTES or not QUICK_READ <= length <= MOST_BYTES or not 0 <= address <= 0x7F:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         start = self.clock.spend(9 * (len(sent) + max(0, length) + 2), I2C_BIT_NS)
@@ -81,12 +81,12 @@ class I2cPort:
         return
 
     def scan(self) -> list[int]:
-        found = []
+        addresses = []
         for address in range(0x08, 0x78):
             with contextlib.suppress(OSError):
                 self.transfer(address, b"", 0)
-                found.append(address)
-        return found
+                addresses.append(address)
+        return addresses
 
     def writeto(self, address: int, buffer: Any, *, start: int = 0, end: int = sys.maxsize, **_: Any) -> None:
         self.transfer(address, bytes(buffer)[start:end], 0)
@@ -116,7 +116,7 @@ class I2cPort:
 
 
 class SpiPort:
-    """An SPI bus as `busio.SPI`; what is written and then read while a select is low is one transaction."""
+    """An SPI bus as `busio.SPI`; writes and reads while a select is low form one transaction."""
 
     def __init__(self, wiring: Wiring, clock: VirtualClock, bus: str) -> None:
         self.wiring, self.clock, self.bus = wiring, clock, bus
@@ -124,13 +124,13 @@ class SpiPort:
         self._written = bytearray()
 
     def transfer(self, chip_select: int, sent: bytes) -> bytes:
-        """Bytes out, as many bytes back."""
+        """Send bytes to a chip, and return as many bytes."""
         if len(sent) > MOST_BYTES:
             raise OSError(errno.EMSGSIZE, os.strerror(errno.EMSGSIZE))
         return _checked(self.wiring.spi(self.clock.spend(8 * len(sent), SPI_BIT_NS), self.bus, chip_select, sent))
 
     def select(self, number: int) -> SimpleNamespace | Any:
-        """A pin that is the chip select, as `digitalio.DigitalInOut`."""
+        """A chip-select pin, as `digitalio.DigitalInOut`."""
         return _Select(self, number)
 
     def try_lock(self) -> bool:
@@ -152,14 +152,14 @@ class SpiPort:
         buffer[start:end] = data[len(head) :]
 
     def flush(self) -> None:
-        """The select goes high: what was only written goes out."""
+        """Send pending writes when the select goes high."""
         if self._written and self.selected >= 0:
             self.transfer(self.selected, bytes(self._written))
         self._written = bytearray()
 
 
 class _Select:
-    """A chip select."""
+    """Context manager of a chip select."""
 
     def __init__(self, port: SpiPort, number: int) -> None:
         self._port, self._number, self._level = port, number, True
@@ -190,7 +190,7 @@ class Message:
 
     @property
     def buf(self) -> list[bytes]:
-        """Single bytes, as the pointer of the C structure gives them."""
+        """The bytes one by one, as the pointer of the C structure gives them."""
         return [bytes([value]) for value in self.data]
 
     @classmethod
@@ -257,7 +257,7 @@ class SmBus:
         self._port.transfer(address, bytes([register & 0xFF, *(value & 0xFF for value in data[:32])]), 0)
 
     def i2c_rdwr(self, *messages: Message) -> None:
-        """Writes and reads in one go; a read directly after a write is one transaction with a repeated start."""
+        """Writes and reads in one call; a read directly after a write is one transaction with a repeated start."""
         waiting = list(messages)
         while waiting:
             first = waiting.pop(0)
@@ -271,7 +271,7 @@ class SmBus:
 
 
 class SerialPort:
-    """A serial line as `serial.Serial`: reading lets virtual time pass until bytes come or the time-out is over."""
+    """A serial line as `serial.Serial`: reading advances virtual time until bytes come or the time-out is over."""
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ class SerialPort:
 
 
 def _numbered(wiring: Wiring, kind: str, number: int) -> str:
-    """The bus of a board that Linux calls by a number; the first of its kind if the board has no such."""
+    """The board's bus for a bus number of Linux; the first of its kind if the board has no such number."""
     buses = sorted({device.bus for device in wiring.board.device if device.kind == kind})
     if not buses:
         raise FileNotFoundError(errno.ENOENT, f"board {wiring.board.id} has no {kind} bus")
@@ -344,16 +344,16 @@ def _numbered(wiring: Wiring, kind: str, number: int) -> str:
 
 
 @contextlib.contextmanager
-def drivers_on(wiring: Wiring, given: VirtualClock | None = None) -> Iterator[VirtualClock]:
-    """Put a board behind the modules that drivers import, and make sleeping virtual, for this process until the end."""
-    clock = given or VirtualClock()
+def drivers_on(wiring: Wiring, virtual: VirtualClock | None = None) -> Iterator[VirtualClock]:
+    """Replace the modules that drivers import by a board, and `time.sleep` by virtual time, inside the `with` block."""
+    clock = virtual or VirtualClock()
 
     def smbus(bus: int | str | None = None, *_: Any, **__: Any) -> SmBus:
         digits = "".join(sign for sign in str(bus) if sign.isdigit())
         return SmBus(I2cPort(wiring, clock, _numbered(wiring, "i2c", int(digits or 1))))
 
     class SpiDev:
-        """As the module spidev has it."""
+        """Interface of the module spidev."""
 
         mode, max_speed_hz, bits_per_word, no_cs = 0, 500_000, 8, False
 
@@ -439,7 +439,7 @@ class Terminal:
             getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()
         }
         port = self._wiring.ports[self._bus]
-        port.frame = port.chip.uart_frame()  # Linux keeps no parity of pseudo-terminals
+        port.frame = port.chip.uart_frame()  # Linux stores no parity for pseudo-terminals
         while not self._stop.is_set():
             now = time.monotonic_ns() - self._begin
             port.baud = rates.get(termios.tcgetattr(self._slave)[5], 9600) or 9600
@@ -451,7 +451,7 @@ class Terminal:
                 os.write(self._master, came)
 
     def close(self) -> None:
-        """End the thread and the terminal."""
+        """End the thread and close the terminal."""
         self._stop.set()
         self._thread.join(timeout=10.0)
         os.close(self._master)

@@ -1,8 +1,8 @@
-"""Small built-in drivers for the chips of a board, as an autopilot has them.
+"""Small built-in drivers for the chips of a board, as in an autopilot.
 
-A driver checks who its chip is, sets it up, reads it, and looks at one of its settings in each turn: if that is not
-what was written, or a request fails too often, it restarts it. While it does, there are no samples. They know a chip
-by its registers alone, never by its model.
+A driver identifies its chip, configures it, reads it, and checks one of its settings in each cycle: if the setting is
+wrong, or requests fail too often, it restarts the chip. Meanwhile there are no samples. Drivers use only a chip's
+registers, never its model.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ironbird.rig.reference_autopilot import ReferenceAutopilot
 
 MS = 1_000_000
 G, DEG = 9.80665, 0.017453292519943295
-RETRY_NS = 100 * MS  # between two attempts to start a chip
-FAILURES = 10  # of requests in a row, until it is restarted
+RETRY_NS = 100 * MS  # ns between two attempts to start a chip
+FAILURES = 10  # failed requests in a row until the chip is restarted
 _COUNTS = struct.Struct(">7h")
 
 
 class Driver(ABC):
-    """The driver of one device. `events` are what it would say on a console."""
+    """Base of the driver of one device. `events` are its console messages."""
 
     every_ns = 4 * MS
 
@@ -48,7 +48,7 @@ class Driver(ABC):
         self.events: list[tuple[int, str]] = []
 
     def poll(self, t: int) -> None:
-        """Do what is due."""
+        """Do what is due at time `t` in ns: start the chip, or read a sample."""
         if t < self.due:
             return
         if not self.running:
@@ -69,7 +69,7 @@ class Driver(ABC):
             self.lost(t, f"{FAILURES} requests in a row failed")
 
     def lost(self, t: int, why: str) -> None:
-        """Begin from the start."""
+        """Record the failure `why` and begin from the start."""
         self.running = False
         self.due = t + self.every_ns
         self._say(t, why)
@@ -78,13 +78,13 @@ class Driver(ABC):
         self.events.append((t, f"{self.device.name}: {text}"))
 
     def get(self, t: int, register: int, count: int = 1) -> bytes:
-        """Registers of the chip; empty if it does not answer."""
+        """Read registers of the chip; empty if it does not answer."""
         if self.device.kind == "spi":
             return self.chips.spi(t, self.bus, self.select, bytes([register | 0x80]) + bytes(count)).data[1:]
         return self.chips.i2c(t, self.bus, self.address, bytes([register]), count).data
 
     def put(self, t: int, register: int, *values: int) -> bool:
-        """Write registers; False if it does not answer. SPI cannot know."""
+        """Write registers; False if the chip does not answer, which SPI cannot detect."""
         if self.device.kind == "spi":
             self.chips.spi(t, self.bus, self.select, bytes([register, *values]))
             return True
@@ -92,7 +92,7 @@ class Driver(ABC):
 
     @abstractmethod
     def start(self, t: int) -> bool:
-        """Find and set up the chip."""
+        """Identify and configure the chip; True when it is ready."""
 
     @abstractmethod
     def read(self, t: int) -> bool:
@@ -100,7 +100,7 @@ class Driver(ABC):
 
 
 def _turner(device: Device) -> Callable[[Sequence[int], float], list[float]]:
-    """From counts along the chip's axes to values along the body's."""
+    """Function from counts along the chip's axes to values along the body's axes."""
     rows = device.axis_rows()
     order = [next((k, sign) for k, (axis, sign) in enumerate(rows) if axis == body) for body in range(3)]
 
@@ -111,7 +111,7 @@ def _turner(device: Device) -> Callable[[Sequence[int], float], list[float]]:
 
 
 class Inertial(Driver):
-    """Accelerometer and gyroscope of the register maps with one burst of seven numbers."""
+    """Driver of inertial units with accelerometer and gyroscope in one burst of seven numbers."""
 
     who = 0x75
     identity: dict[str, int] = {"icm42688p": 0x47, "icm20689": 0x98, "icm20602": 0x12, "mpu6000": 0x68}
@@ -135,7 +135,7 @@ class Inertial(Driver):
         self._check = 0
 
     def start(self, t: int) -> bool:
-        """In two turns: a reset takes its time."""
+        """Reset and configure in two cycles: a reset takes time."""
         if self._stage == 0:
             if self.get(t, self.who) != bytes([self._identity]):
                 return False
@@ -148,7 +148,7 @@ class Inertial(Driver):
         return all(self.get(t, register) == bytes([value]) for register, value in self._settings)
 
     def read(self, t: int) -> bool:
-        """One burst, and a look at one setting."""
+        """Read one burst, and check one setting."""
         register, value = self._settings[self._check]
         self._check = (self._check + 1) % len(self._settings)
         if self.get(t, register) != bytes([value]):
@@ -164,7 +164,7 @@ class Inertial(Driver):
 
 
 class Magnetic(Driver):
-    """IST8310: single measurements."""
+    """Driver of the IST8310 with single measurements."""
 
     every_ns = 20 * MS
 
@@ -173,11 +173,11 @@ class Magnetic(Driver):
         self._body = _turner(self.device)
 
     def start(self, t: int) -> bool:
-        """Identity, averages, first measurement."""
+        """Check the identity, set averaging, begin the first measurement."""
         return self.get(t, 0x00) == b"\x10" and self.put(t, 0x41, 0x24) and self.put(t, 0x0A, 0x01)
 
     def read(self, t: int) -> bool:
-        """The measurement that was begun in the last turn; begin the next."""
+        """Read the measurement begun in the last cycle, and begin the next."""
         got = self.get(t, 0x02, 7)
         begun = self.put(t, 0x0A, 0x01)
         if len(got) != 7 or not got[0] & 1:
@@ -188,7 +188,7 @@ class Magnetic(Driver):
 
 
 class StMotion(Driver):
-    """What the drivers of ST's two parts share: identity and settings, one of which is looked at in each turn."""
+    """Base of the drivers of ST's two parts: identity and settings, one of which is checked in each cycle."""
 
     identity: int
     settings: tuple[tuple[int, int], ...]
@@ -196,11 +196,11 @@ class StMotion(Driver):
     def __init__(self, chips: NativeBoard, number: int, pilot: ReferenceAutopilot) -> None:
         super().__init__(chips, number, pilot)
         self._body = _turner(self.device)
-        self._walk = 0x40 if self.device.kind == "spi" else 0x80  # the address goes on by itself
+        self._walk = 0x40 if self.device.kind == "spi" else 0x80  # address increment
         self._check = 0
 
     def start(self, t: int) -> bool:
-        """Identity, then the settings, read back."""
+        """Check the identity, write the settings and read them back."""
         if self.get(t, 0x0F) != bytes([self.identity]):
             return False
         for register, value in self.settings:
@@ -208,7 +208,7 @@ class StMotion(Driver):
         return all(self.get(t, register) == bytes([value]) for register, value in self.settings)
 
     def intact(self, t: int) -> bool:
-        """Whether the setting whose turn it is says what was written."""
+        """Whether the setting that is checked in this cycle has the written value."""
         register, value = self.settings[self._check]
         self._check = (self._check + 1) % len(self.settings)
         if self.get(t, register) == bytes([value]):
@@ -217,7 +217,7 @@ class StMotion(Driver):
         return False
 
     def vector(self, t: int, register: int, unit: float) -> list[float] | None:
-        """Three numbers, if a sample is new: status and data in one request."""
+        """Three numbers, if there is a new sample: status and data in one request; else None."""
         got = self.get(t, register | self._walk, 7)
         if len(got) != 7 or not got[0] & 0x08:
             return None
@@ -225,14 +225,14 @@ class StMotion(Driver):
 
 
 class ForceAndField(StMotion):
-    """LSM303D: 800 Hz and 16 g; every fifth turn the magnetometer, 100 Hz and 2 gauss."""
+    """Driver of the LSM303D: 800 Hz and 16 g; in every fifth cycle the magnetometer, 100 Hz and 2 gauss."""
 
     identity = 0x49
     settings = ((0x20, 0x9F), (0x21, 0x20), (0x24, 0x74), (0x25, 0x00), (0x26, 0x00))
     _turn = 0
 
     def read(self, t: int) -> bool:
-        """Specific force, and the field in its turn."""
+        """Read the specific force, and in every fifth cycle the field."""
         if not self.intact(t):
             return True
         force = self.vector(t, 0x27, 0.732e-3 * G)
@@ -247,13 +247,13 @@ class ForceAndField(StMotion):
 
 
 class Rates(StMotion):
-    """L3GD20H: 758 Hz and 2000 deg/s."""
+    """Driver of the L3GD20H: 758 Hz and 2000 deg/s."""
 
     identity = 0xD7
     settings = ((0x20, 0xFF), (0x23, 0xB0))
 
     def read(self, t: int) -> bool:
-        """The rates of turn."""
+        """Read the angular rates of one sample, and check one setting."""
         if not self.intact(t):
             return True
         rates = self.vector(t, 0x27, 70e-3 * DEG)
@@ -263,7 +263,7 @@ class Rates(StMotion):
 
 
 class ThreeFields(Driver):
-    """HMC5883L: continuous at 75 Hz, 1.3 gauss; its numbers come as x, z, y."""
+    """Driver of the HMC5883L: continuous at 75 Hz, 1.3 gauss; data in the order x, z, y."""
 
     every_ns = 16 * MS
     OVERFLOW = -4096
@@ -273,11 +273,11 @@ class ThreeFields(Driver):
         self._body = _turner(self.device)
 
     def start(self, t: int) -> bool:
-        """Identity, rate and gain, continuous."""
+        """Check the identity, set rate and gain, begin continuous measurement."""
         return self.get(t, 0x0A, 3) == b"H43" and self.put(t, 0x00, 0x78, 0x20, 0x00)
 
     def read(self, t: int) -> bool:
-        """The newest sample; its settings with it, so that a chip that lost them is seen."""
+        """Read the newest sample together with the settings, to detect a chip that lost them."""
         settings, got = self.get(t, 0x00, 3), self.get(t, 0x03, 6)
         if len(got) != 6 or len(settings) != 3:
             return False
@@ -292,29 +292,29 @@ class ThreeFields(Driver):
 
 
 class DynamicPressure(Driver):
-    """MS4525DO: a conversion on request, plus and minus 1 psi on 80 % of 14 bits, its sign turned."""
+    """Driver of the MS4525DO: a conversion per request, ±1 psi on 80 % of 14 bits, with inverted sign."""
 
     every_ns = 20 * MS
     PSI = 6894.757
 
     def start(self, t: int) -> bool:
-        """Whether it answers; the first conversion."""
+        """Check for an answer, and begin the first conversion."""
         return not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
 
     def read(self, t: int) -> bool:
-        """The conversion that was asked for in the last turn; ask for the next."""
+        """Read the conversion requested in the last cycle, and request the next."""
         answer = self.chips.i2c(t, self.bus, self.address, b"", 4)
-        asked = not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
+        answers = not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
         if answer.error or answer.data[0] >> 6:  # stale, or a fault
             return False
         counts = int.from_bytes(answer.data[:2], "big")
         psi = (counts - 0.1 * 16383.0) * 2.0 / (0.8 * 16383.0) - 1.0
         self.pilot.sample(f"airspeed/{self.unit}/fault", -psi * self.PSI, t * 1e-9)
-        return asked
+        return answers
 
 
 class Barometric(Driver):
-    """MS5611: pressure each second turn, temperature each twentieth; second order compensation of the data sheet."""
+    """Driver of the MS5611: pressure every second cycle, temperature every twentieth; second-order compensation."""
 
     every_ns = 12 * MS  # a conversion takes 9.04 ms
 
@@ -333,7 +333,7 @@ class Barometric(Driver):
         return None if answer.error else answer.data
 
     def start(self, t: int) -> bool:
-        """Reset, coefficients, and their check bits."""
+        """Reset, read the coefficients and verify their check bits."""
         if not self._reset:
             self._reset = self._command(t, 0x1E) is not None
             return False
@@ -352,7 +352,7 @@ class Barometric(Driver):
         return self._command(t, 0x48 if what == 1 else 0x58) is not None
 
     def read(self, t: int) -> bool:
-        """The conversion that was begun in the last turn; begin the next."""
+        """Read the conversion begun in the last cycle, and begin the next."""
         got = self._command(t, 0x00, 3)
         value = int.from_bytes(got or b"", "big")
         done = self._converting
@@ -393,7 +393,7 @@ def _crc4(words: Sequence[int]) -> int:
 
 
 class Positioning(Driver):
-    """NEO-M8N: set to UBX at 115200 Bd, ten fixes a second."""
+    """Driver of the NEO-M8N: UBX at 115200 Bd, ten fixes a second."""
 
     silence_ns = 2_000 * MS
 
@@ -413,7 +413,7 @@ class Positioning(Driver):
         self.chips.uart_send(t, self.number, b"\xb5\x62" + body + bytes([a, b]))
 
     def start(self, t: int) -> bool:
-        """Rate of the line, then what it shall send; it may have either rate."""
+        """Set the baud rate, then the messages; the receiver may begin at either rate."""
         baud = (9600, 115_200)[self._tries % 2]
         self._tries += 1
         serial = self.chips.memory.device[self.number].serial
@@ -428,7 +428,7 @@ class Positioning(Driver):
         return True
 
     def read(self, t: int) -> bool:
-        """Fixes among what came."""
+        """Parse fixes from the received bytes."""
         self._heard += self.chips.uart_receive(t, self.number)
         while True:
             at = self._heard.find(b"\xb5\x62")
@@ -473,27 +473,27 @@ class Positioning(Driver):
 
 
 class Voltage(Driver):
-    """ADS1115: the battery behind a divider, continuously at 128 Hz, 6.144 V."""
+    """Driver of the ADS1115: battery voltage behind a divider, continuously at 128 Hz, 6.144 V range."""
 
     every_ns = 100 * MS
 
     def start(self, t: int) -> bool:
-        """AIN0 against ground, continuous."""
+        """Select AIN0 against ground, continuous conversion."""
         return self.put(t, 0x01, 0x40, 0x83)
 
     def read(self, t: int) -> bool:
-        """The newest conversion."""
+        """Read the newest conversion as the battery's voltage."""
         got = self.get(t, 0x00, 2)
         if len(got) != 2:
             return False
         volts = int.from_bytes(got, "big", signed=True) * 6.144 / 32768.0 / self.device.scale
-        if self.samples:  # the first conversion may not be done
+        if self.samples:  # the first conversion may not be finished
             self.pilot.feed("monitor/battery.voltage", volts)
         return True
 
 
 class Pulses(Driver):
-    """PCA9685: a pulse of 1 to 2 ms for each motor, 400 Hz."""
+    """Driver of the PCA9685: a pulse of 1 to 2 ms for each motor, 400 Hz."""
 
     PRESCALE = 14  # 25 MHz / 4096 / 15 = 406.9 Hz
     STEP_S = 15 / 25e6
@@ -505,12 +505,12 @@ class Pulses(Driver):
         self._drive = np.frombuffer(chips.fields(number).drive)[: len(self.motors)]
 
     def start(self, t: int) -> bool:
-        """Asleep for the rate, then awake with a pointer that walks."""
+        """Set the rate while asleep, then wake with address increment."""
         done = self.put(t, 0x00, 0x10) and self.put(t, 0xFE, self.PRESCALE) and self.put(t, 0x00, 0x20)
         return done and self.get(t, 0xFE) == bytes([self.PRESCALE])
 
     def read(self, t: int) -> bool:
-        """All pulses in one request."""
+        """Write all pulses in one request."""
         on = self.pilot.armed
         values = bytearray()
         for source in self._sources:
@@ -519,7 +519,7 @@ class Pulses(Driver):
         return self.put(t, 0x06, *values)
 
     def throttles(self) -> list[float]:
-        """The motor commands of the chip's pins: 0 below 1 ms."""
+        """Motor commands from the chip's output pulses: 0 below 1 ms."""
         return [min(1.0, max(0.0, pulse_s * 1e3 - 1.0)) for pulse_s in self._drive.tolist()]
 
 
@@ -537,11 +537,11 @@ DRIVERS: dict[str, Callable[..., Driver]] = {
     "neo_m8n": Positioning,
     "ads1115": Voltage,
 }
-UNUSED = ("sbus",)  # the reference autopilot flies missions: it has no sticks
+UNUSED = ("sbus",)  # the reference autopilot flies missions: it uses no sticks
 
 
 def make_drivers(chips: NativeBoard, pilot: ReferenceAutopilot, motors: Sequence[str]) -> list[Driver]:
-    """A driver for each device of a board that the reference autopilot can use."""
+    """A driver for each device of a board that the reference autopilot uses."""
     board: Board = chips.board
     made: list[Driver] = []
     for number, device in enumerate(board.device):

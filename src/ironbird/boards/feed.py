@@ -1,7 +1,7 @@
-"""What chips measure: the sensors of a vehicle on the rig, in the chips' own axes and units of SI.
+"""Inputs of chips from the sensors of a vehicle, in the chips' axes and SI units.
 
-The vehicle is moved tick by tick, and every chip takes the new values at the tick at which they came out; between them
-they hold, and the chip samples them at its own output rate, aliasing included.
+The vehicle advances tick by tick, and every chip gets new values at the tick at which its sensor updates; they are held
+in between, and the chip samples them at its own output rate, with aliasing.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ironbird.errors import LinkError
 from ironbird.rig.rig import Receiver, Rig
 from ironbird.vehicles import places as at
 
-WARM_K = 298.15  # of a chip whose vehicle has no thermometer there
-THROTTLE_CHANNEL = 3  # of a radio without a pilot: its throttle is down and all else in the middle
-BATTERY_V = 16.0  # of a vehicle without a battery
+WARM_K = 298.15  # K, of a chip whose vehicle has no thermometer
+THROTTLE_CHANNEL = 3  # of a radio without a pilot: throttle low, all others centred
+BATTERY_V = 16.0  # V, of a vehicle without a battery
 AXES = ("x", "y", "z")
 
 
 class Feeder:
-    """The inputs of all chips of a board, from the sensors of a vehicle; raises if it lacks one that the board needs.
+    """Inputs of all chips of a board from the sensors of a vehicle; raises if the vehicle lacks one of them.
 
-    `values` has a row for each device; `take` brings it up to date.
+    `values` has a row for each device; `take` updates it.
     """
 
     def __init__(self, board: Board, rig: Rig, values: np.ndarray | None = None) -> None:
@@ -97,7 +97,7 @@ class Feeder:
             self.values[number, feeds.index(f"channel_{THROTTLE_CHANNEL}")] = -1.0
 
     def take(self) -> None:
-        """The newest samples."""
+        """Update the values with the newest samples."""
         self._flat[self._target] = self._held[self._row] * self._gain
         for receiver, row in self._receivers:
             if not receiver.position_N.fresh():
@@ -110,7 +110,7 @@ class Feeder:
 
 
 def connect(wiring: Wiring, rig: Rig) -> None:
-    """Let a vehicle feed the chips of a board: a request at a time moves the vehicle there."""
+    """Connect a vehicle to the chips of a board: a request at a time advances the vehicle to that time."""
     feeder = Feeder(wiring.board, rig)
     step_ns = round(rig.state.model.step_s * 1e9)
 

@@ -1,7 +1,7 @@
 """A board in C (`chips/c/ib_board.h`): one piece of memory with its chips, wires, twins and witnesses.
 
-The memory may be a file that programs of others have mapped too (`ironbird.boards.served`): then requests come
-from there, and here the chips are fed and their wires broken. The calls are those of `Wiring`.
+The memory may be a file that other programs map too (`ironbird.boards.served`): then their requests act on it, while
+this object sets the chips' inputs and wire faults. The interface is that of `Wiring`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ironbird.boards.wiring import I2C_LINES, SPI_LINES, UART_LINES, WRONG_IDENT
 from ironbird.errors import LinkError
 
 DEVICES, PAIRS, ROOM, NAME, INPUTS, LONGEST = 16, 4, 32768, 64, 16, 4096
-PULSES, PINS = 16, 64  # under /sys/class
+PULSES, PINS = 16, 64  # most entries under /sys/class
 MAGIC = 0x647261426E6F7249
 KINDS = ("spi", "i2c", "uart")
 _i64 = ctypes.c_int64
@@ -122,7 +122,7 @@ class FirstDifference:
     slot: int
 
     def sentence(self, place: str) -> str:
-        """Where and when."""
+        """Place and time of the difference as a sentence."""
         return (
             f"{self.line.upper()} of {place} from {self.time_ns / 1e9:.6f} s, request {self.request}, slot {self.slot}"
         )
@@ -133,7 +133,7 @@ class NativeBoard:
 
     def __init__(self, board: Board, *, seed: int = 0, path: Path | None = None) -> None:
         self.board = board
-        self.tap: Callable[[str, bool, bytes], None] | None = None  # gets all bytes of serial lines
+        self.tap: Callable[[str, bool, bytes], None] | None = None  # called with all bytes of serial lines
         self.library = chips_library()
         size = int(self.library.ib_board_size())
         if ctypes.sizeof(_Board) != size:
@@ -155,7 +155,7 @@ class NativeBoard:
         self._numbers = {device.name: i for i, device in enumerate(board.device)}
         self._places: dict[
             str, tuple[Any, dict[str, Any], list[int]]
-        ] = {}  # name: where its witness is, wires, devices
+        ] = {}  # name: index of its witness, wires, devices
         self._pairs: dict[str, Any] = {}
         self._before: dict[tuple[str, str], float] = {}
         self._build(seed)
@@ -215,48 +215,48 @@ class NativeBoard:
         pair.count += 1
 
     def close(self) -> None:
-        """Let go of the file. May be called twice."""
+        """Release the file. May be called twice."""
         if self._map is not None:
             self._places, self._pairs, self.memory, self.pointer = {}, {}, None, 0
-            with contextlib.suppress(BufferError):  # a chip is still in use: it is freed after the last use
+            with contextlib.suppress(BufferError):  # a chip is still in use: freed after its last use
                 self._map.close()
             self._map = None
 
     def places(self) -> Mapping[str, Sequence[str]]:
-        """What faults may name, devices and I2C buses, and the wires of each."""
+        """Devices and I2C buses that faults may name, and the wires of each."""
         return {name: tuple(lines) for name, (_, lines, _) in self._places.items()}
 
     def fields(self, number: int, *, twin: bool = False) -> Any:
-        """The structure of a chip."""
+        """The ctypes structure of a chip, or of its twin."""
         area = self.memory.twin if twin else self.memory.chip
         return structure(self.board.device[number].chip).from_address(ctypes.addressof(area[number]))
 
     def pulse_s(self, number: int) -> float:
-        """The pulse of an output under /sys/class/pwm, counted over all its chips; 0 while it is not enabled."""
+        """Pulse in s of an output under /sys/class/pwm, numbered over all its chips; 0 while it is disabled."""
         made = self.memory.pulse[number]
         high_ns = made.period_ns - made.duty_ns if made.inversed else made.duty_ns
         return float(high_ns * 1e-9 if made.enabled else 0.0)
 
     @property
     def requests(self) -> int:
-        """Requests so far."""
+        """Number of requests to the board so far."""
         return int(self.memory.requests)
 
     @property
     def digest(self) -> str:
-        """A hash over every request and answer so far."""
+        """Hash over every request and answer so far."""
         return f"{self.memory.hash:016x}"
 
     # ------------------------------------------------------------------ time, requests
 
     def feed(self, number: int, **values: float) -> None:
-        """What a device measures from the next tick on."""
+        """Set the inputs of a device from the next tick on."""
         names = chip_class(self.board.device[number].chip).feeds
         for name, value in values.items():
             self.inputs[number, names.index(name)] = value
 
     def tick(self, t: int) -> None:
-        """Move all chips to a time; then they measure what was fed."""
+        """Advance all chips to a time in ns; then they sample the new inputs."""
         self.library.ib_board_tick(self.pointer, t, self._inputs)
 
     def spi(self, t: int, bus: int, select: int, sent: bytes) -> Answer:
@@ -266,18 +266,18 @@ class NativeBoard:
         return Answer(self._got.raw[:count], ERRORS[error])
 
     def i2c(self, t: int, bus: int, address: int, sent: bytes, length: int) -> Answer:
-        """A transaction on a pair of wires."""
+        """A transaction on a pair of I2C wires."""
         error = self.library.ib_board_i2c(self.pointer, t, bus, address, sent, len(sent), self._got, length)
         return Answer(self._got.raw[: max(0, length)] if not error else b"", ERRORS[error])
 
     def uart_send(self, t: int, number: int, data: bytes) -> None:
-        """Bytes from the host to the chip of a serial line."""
+        """Send bytes from the host to the chip of a serial line."""
         if self.tap is not None:
             self.tap(f"serial line of chip {number}", False, data)
         self.library.ib_board_send(self.pointer, t, number, data[:LONGEST], min(len(data), LONGEST))
 
     def uart_receive(self, t: int, number: int) -> bytes:
-        """Bytes that have come in at the host."""
+        """Bytes that the host has received from the chip of a serial line."""
         count = self.library.ib_board_receive(self.pointer, t, number, self._got)
         came = self._got.raw[:count]
         if count and self.tap is not None:
@@ -287,7 +287,7 @@ class NativeBoard:
     # ------------------------------------------------------------------ faults
 
     def watch(self, place: str) -> None:
-        """From now on compare this place with a twin on whole wires, whose state is that of the chip now."""
+        """From now on compare this place with a fault-free twin that starts in the chip's current state."""
         _, _, devices = self._places[place]
         pairs = [pair for pair in self._pairs.values() if any(pair.device[k] in devices for k in range(pair.count))]
         touched = {*devices, *(pair.device[k] for pair in pairs for k in range(pair.count))}
@@ -303,7 +303,7 @@ class NativeBoard:
         first.slot, first.watch = -1, 1
 
     def first_difference(self, place: str, t: int = 0) -> FirstDifference | None:
-        """What differed first since `watch`: a level on a wire, or else, by the time `t`, an output of the chip."""
+        """First difference since `watch`: a level on a wire, or else, by the time `t`, an output of the chip."""
         first, lines, devices = self._places[place]
         if first.slot < 0:
             return self._different_output(devices, t)
@@ -311,7 +311,7 @@ class NativeBoard:
         return FirstDifference(int(first.time), int(first.request), names[first.line], int(first.slot))
 
     def _different_output(self, devices: Sequence[int], t: int) -> FirstDifference | None:
-        """A host that only writes to a chip sees no difference on its wires; what the chip drives may differ."""
+        """A difference in the outputs of a chip; needed where the host only writes and its wires do not differ."""
         for i in devices:
             if "drive" in chip_class(self.board.device[i].chip).fields():
                 here, there = (np.frombuffer(self.fields(i, twin=twin).drive) for twin in (False, True))
@@ -321,14 +321,14 @@ class NativeBoard:
         return None
 
     def set_wire(self, place: str, line: str, params: Mapping[str, float]) -> None:
-        """What is wrong with a wire from now on."""
+        """Set the faults of a wire from now on."""
         state = self._places[place][1][line]
         broken = Line(key=state.key)
         set_line(broken, params)
         copy_line(broken, state)
 
     def set_place(self, place: str, params: Mapping[str, float], t: int) -> None:
-        """What is wrong with a device from now on; a bus that has wires in common passes it to all its devices."""
+        """Set the faults of a device from now on; a bus passes them to all its devices."""
         for i in self._places[place][2]:
             made = self.memory.device[i]
             for name in ("nack", "lost", "doubled"):

@@ -1,4 +1,4 @@
-"""Chips and pins in C: the translated models and `chips/c/`, built together, behind the calls of `chips.pins`."""
+"""Chips and pins in C: the translated models and `chips/c/` in one library, with the interface of `chips.pins`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ironbird.compiler import native
 from ironbird.errors import LinkError
 
 FOLDER = Path(ironbird.boards.chips.__file__).parent / "c"
-WATCHED_SLOTS = 1 << 18  # of the latest request on I2C, in a watched library
+WATCHED_SLOTS = 1 << 18  # slots kept of the latest I2C request, in a watched library
 MOST_CHIPS = 8  # on one I2C bus, as in ib_pins.h
 ERRORS = ("", NACK, TIMEOUT, BUSY)
 _i64, _u8 = ctypes.c_int64, ctypes.c_uint8
@@ -26,7 +26,7 @@ KINDS: dict[str, Any] = {"byte": _u8, "int": _i64, "real": ctypes.c_double}
 
 
 def chips_text() -> str:
-    """The C text of all chips and of the buses."""
+    """C text of all chips and of the buses."""
     head = (FOLDER / "ib_chips.h").read_text()
     buses = "".join(
         (FOLDER / name).read_text().replace(f'#include "{before}"\n', "")
@@ -42,7 +42,7 @@ def chips_text() -> str:
 
 
 class LineState(ctypes.Structure):
-    """`ib_line`."""
+    """Structure `ib_line` of chips/c/ib_pins.h."""
 
     _fields_ = [
         *((name, _i64) for name in ("random", "flip_low", "flip_high", "hold", "open", "pull", "shorted", "level")),
@@ -53,14 +53,14 @@ class LineState(ctypes.Structure):
 
 
 def copy_line(line: Line, to: LineState) -> None:
-    """What is wrong with a wire; the count of random numbers stays the wire's own."""
+    """Copy the faults of a wire; its count of random numbers is kept."""
     for name in ("random", "flip_low", "flip_high", "hold", "open", "pull", "level", "key"):
         setattr(to, name, getattr(line, name))
     to.shorted = line.short
 
 
 class SpiWires(ctypes.Structure):
-    """`ib_spi`."""
+    """Structure `ib_spi` of chips/c/ib_pins.h."""
 
     _fields_ = [
         *((name, LineState) for name in ("cs", "sck", "mosi", "miso")),
@@ -76,7 +76,7 @@ class _Front(ctypes.Structure):
 
 
 class I2cWires(ctypes.Structure):
-    """`ib_i2c`."""
+    """Structure `ib_i2c` of chips/c/ib_pins.h."""
 
     _fields_ = [
         ("scl", LineState),
@@ -96,7 +96,7 @@ class I2cWires(ctypes.Structure):
 
 @functools.cache
 def chips_library(watched: bool = False) -> ctypes.CDLL:
-    """The built library; the compiler runs once, then it is in the cache. A watched one keeps the host's levels."""
+    """The library, compiled once and cached. A watched one records the host's levels."""
     library = native.load((f"#define IB_WATCH {WATCHED_SLOTS}\n" if watched else "") + chips_text(), 1)
     if watched:
         library.ib_i2c_watched.restype = ctypes.POINTER(_u8 * WATCHED_SLOTS)
@@ -139,7 +139,7 @@ def chips_library(watched: bool = False) -> ctypes.CDLL:
 
 @functools.cache
 def structure(name: str) -> type[ctypes.Structure]:
-    """The mirror of a chip's structure."""
+    """The ctypes mirror of a chip's structure."""
     fields = [(field, KINDS[kind] * count if count else KINDS[kind]) for field, kind, count in layout(chip_class(name))]
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
@@ -157,21 +157,21 @@ class NativeChip:
         self.feed(**inputs)
 
     def feed(self, **values: float) -> None:
-        """Set inputs by name; they hold until they are set again."""
+        """Set inputs by name; they keep their values until they are set again."""
         for name, value in values.items():
             self.fields.inputs[self.kind.feeds.index(name)] = value
 
     def advance(self, t: int) -> None:
-        """Move to a time."""
+        """Advance the chip to a time in ns."""
         self.library.ib_chip_advance(self.number, self.pointer, t)
 
     def power_on(self, t: int) -> None:
-        """Power comes back, as after a brown-out."""
+        """Power the chip up again, as after a brown-out."""
         self.library.ib_chip_power(self.number, self.pointer, t)
 
 
 class NativeSpiPins:
-    """Four wires to one chip in C; the calls of `SpiPins`."""
+    """Four wires to one chip in C, with the interface of `SpiPins`."""
 
     def __init__(self, chip: NativeChip) -> None:
         self.chip = chip
@@ -181,11 +181,11 @@ class NativeSpiPins:
         self.record: bytearray | None = None
 
     def set_line(self, name: str, line: Line) -> None:
-        """What is wrong with a wire from now on."""
+        """Set the faults of a wire from now on."""
         copy_line(line, getattr(self.wires, name))
 
     def transfer(self, t: int, sent: bytes) -> Answer:
-        """One transaction."""
+        """One SPI transaction at time `t` in ns."""
         count = len(sent)
         got = ctypes.create_string_buffer(max(1, count))
         levels = ctypes.create_string_buffer(16 * count + 3) if self.record is not None else None
@@ -199,7 +199,7 @@ class NativeSpiPins:
 
 
 class NativeI2cPins:
-    """Two wires and some chips in C; the calls of `I2cPins`."""
+    """Two wires and some chips in C, with the interface of `I2cPins`."""
 
     def __init__(self, chips: Sequence[NativeChip]) -> None:
         if not 1 <= len(chips) <= MOST_CHIPS:
@@ -213,15 +213,15 @@ class NativeI2cPins:
             self.library.ib_i2c_attach(ctypes.byref(self.wires), place, chip.number, chip.pointer)
 
     def set_line(self, name: str, line: Line) -> None:
-        """What is wrong with a wire from now on."""
+        """Set the faults of a wire from now on."""
         copy_line(line, getattr(self.wires, name))
 
     def set_stretch(self, place: int, slots: int) -> None:
-        """For how long a chip holds the clock low after each byte."""
+        """Slots for which a chip holds the clock low after each byte."""
         self.wires.front[place].stretch = slots
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
-        """One transaction."""
+        """One I2C transaction at time `t` in ns."""
         got = ctypes.create_string_buffer(max(1, length))
         room = 36 * 29 * (len(sent) + max(0, length) + 6) if self.record is not None else 0
         levels = ctypes.create_string_buffer(room) if room else None
@@ -243,7 +243,7 @@ def native_uart_frames(
     sends: int = FRAME_8N1,
     hears: int = FRAME_8N1,
 ) -> bytes:
-    """`uart_frames` in C; `state` is the wire's own count of random numbers."""
+    """`uart_frames` in C; `state` holds the wire's count of random numbers."""
     copy_line(line, state)
     room = frame_bits(sends) * len(data) + 1
     levels, got = ctypes.create_string_buffer(room), ctypes.create_string_buffer(room)
@@ -254,5 +254,5 @@ def native_uart_frames(
 
 
 def native_line() -> LineState:
-    """A wire's state in C."""
+    """A new wire without faults, as a C structure."""
     return LineState(before=1)

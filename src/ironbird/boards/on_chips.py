@@ -1,8 +1,8 @@
-"""Autopilots built for a Linux board on its chips: their own drivers read sensors and write motors over SPI, I2C, UART.
+"""Autopilots built for a Linux board: their own drivers read sensors and write motors over SPI, I2C, UART.
 
-There is no simulator link. The board's device files are Ironbird's (`ironbird.boards.served`); each step it
-runs up to the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to
-the actuators. In virtual time the flight repeats, with the same hash over every request on every bus.
+There is no simulator link. The board's device files are Ironbird's (`ironbird.boards.served`); in each step the
+autopilot runs up to the step's time, then the chips take the values of the vehicle's sensors, and the pulses of the
+PCA9685 go to the actuators. In virtual time the flight repeats, with the same hash over every request on every bus.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
 
-MONOTONIC_START_NS = 1_000_000_000  # the clock of a run in virtual time begins there (vt_time.c)
+MONOTONIC_START_NS = 1_000_000_000  # ns, start of the clock of a run in virtual time (vt_time.c)
 GOODBYE_S = 3.0
-STEP_S = 0.001  # of virtual time, while it ends
+STEP_S = 0.001  # s of virtual time while the program ends
 DRIVER = "pca9685"
 BusTrace = Annotated[  # an option of autopilots on chips
     str,
@@ -44,7 +44,7 @@ BusTrace = Annotated[  # an option of autopilots on chips
 
 
 class Pulse(NamedTuple):
-    """What the pulse of an output (from 0 on) means to an actuator: (pulse - zero) / span, within limits; 0: none."""
+    """Conversion of the pulse of an output (from 0 on) to a command: (pulse - zero) / span, limited; span 0: none."""
 
     place: str
     output: int
@@ -52,17 +52,17 @@ class Pulse(NamedTuple):
     span_s: float = 1e-3
     low: float = 0.0
     high: float = 1.0
-    silent: bool = False  # no pulse at all is command 0, not the lowest one
+    silent: bool = False  # no pulse means command 0, not the lowest one
 
 
 class OnBoard(AutopilotProcess):
-    """A process with a board behind its device files; never root."""
+    """An autopilot process with a board behind its device files; never root."""
 
     board: Board
     served: ServedBoard | None = None
 
     def open_board(self, seed: int, *, traced: bool = False) -> ServedBoard:
-        """The device files, before the program."""
+        """Create the device files, before the program starts."""
         folder = self._make_folder() / "chips"
         folder.mkdir()
         (folder / "fs" / "microsd").mkdir(parents=True)
@@ -80,7 +80,7 @@ class OnBoard(AutopilotProcess):
         return self.served.variables(super()._variables(settings))
 
     def stop(self) -> None:
-        """End it, then its board."""
+        """End the program, then its board."""
         super().stop()
         if self.served is not None:
             self.served.close()
@@ -91,7 +91,7 @@ class OnChips(ControlSystem):
 
     process: OnBoard
     step_ticks = 2
-    pilot_s = 0.004  # in virtual time its messages are local datagrams, of which Linux keeps ten
+    pilot_s = 0.004  # in virtual time its messages are local datagrams, of which Linux queues ten
     _counted: tuple[int, str] = (0, "")
 
     def __init__(
@@ -106,14 +106,14 @@ class OnChips(ControlSystem):
 
     @abstractmethod
     def wire(self, rig: Rig) -> Sequence[Pulse]:
-        """What each output of the board drives."""
+        """Conversion from pulse to command for each output of the board."""
 
     @abstractmethod
     def launch(self, rig: Rig) -> None:
-        """Start the program; the board is there."""
+        """Start the program; the board already exists."""
 
     def start(self, rig: Rig) -> None:
-        """Power for the board, then the autopilot; its time and the vehicle's begin together."""
+        """Power the board, then start the autopilot; its time and the vehicle's begin together."""
         board, run = self.process.board, self.process.run
         served = self._served = self.process.open_board(self._seed, traced=bool(self._traced_us))
         self._record(0)
@@ -139,7 +139,7 @@ class OnChips(ControlSystem):
             self._served.record(self._traced_us[0] <= time_us < self._traced_us[1])
 
     def exchange(self, rig: Rig) -> None:
-        """It runs up to this time; then chips measure again, and actuators get their pulses."""
+        """Run the autopilot up to this time; then update the chips, and pass its pulses to the actuators."""
         run = self.process.run
         if run is not None:
             if not run.at_simulator:
@@ -165,19 +165,19 @@ class OnChips(ControlSystem):
             rig.command(place, 0.0 if none else min(high, max(low, (pulse_s - zero_s) / span_s)))
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The first level on a wire that a fault changed."""
+        """The witness of a wire fault: the first level on a wire that it changed."""
         return self._wires.acted(injection)
 
     def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
+        """Rows for the summary, as texts."""
         return {"buses": f"{self._counted[0]} requests, hash {self._counted[1]}"} | self.process.figures
 
     def measured(self) -> dict[str, Any]:
-        """The same as data."""
+        """Figures of the summary as data."""
         return {"requests": self._counted[0], "bus_hash": self._counted[1], "late": self.traffic.late}
 
     def stop(self) -> None:
-        """End it and close its device files."""
+        """End the program and close its device files."""
         served = self.process.served
         if served is not None and served.chips.memory is not None:
             self._wires.look() if hasattr(self, "_wires") else None

@@ -1,4 +1,4 @@
-"""A program of others on the chips of a board, in real time, with a vehicle that feeds them."""
+"""Running another program on the chips of a board, in real time, with a vehicle that feeds them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ironbird.vehicles.load import load_vehicle
 
 LONGEST_S = 24 * 3600.0
 TICK_S = 0.001
-LATE_TICKS = 50  # at most so many are made up for at once: the machine was busy
+LATE_TICKS = 50  # most ticks caught up at once when the computer was busy
 GOODBYE_S = 3.0
 Order = Callable[[RunState, Injection], None]  # schedules a fault in a run
 
 
 @dataclass
 class Served:
-    """The result of a program on a board."""
+    """Result of a program on a board."""
 
     code: int
     requests: int
@@ -61,8 +61,9 @@ def serve(
 ) -> Served:
     """Run a command whose buses are the board's until it ends, or for a time; its output is passed through.
 
-    It is never root (`nobody` then), cannot set the clock, restart the machine or reach more than loopback, and finds
-    itself in an empty folder unless `folder` is given. With `transport="socket"` the chips are the Python models.
+    The command never runs as root (but as `nobody`), cannot set the clock, restart the machine or reach more than
+    loopback, and starts in an empty folder unless `folder` is given. With `transport="socket"` the chips are the Python
+    models.
     """
     own = Path(tempfile.mkdtemp(prefix="ironbird-chips-"))
     served: ServedBoard | None = None
@@ -82,7 +83,7 @@ def serve(
             served.tick(t)
 
         tick = 1
-        step(tick)  # what is broken from the start is broken before the program looks
+        step(tick)  # faults present from the start act before the program starts
         begin = time.monotonic_ns() - round(TICK_S * 1e9)
         served.zero_is(begin)
         process = _start(command, served, folder or own)
@@ -101,16 +102,20 @@ def serve(
             process.wait(GOODBYE_S)
         seconds = (time.monotonic_ns() - begin) / 1e9
         wires.look()
-        said = []
+        lines = []
         for injection in faults:
             if wiring is not None:
-                said += [w.sentence() for w in wiring.witnesses if w.injection == injection]
+                lines += [w.sentence() for w in wiring.witnesses if w.injection == injection]
                 continue
-            found = wires.found.get(injection)
-            acted = found.sentence(str(injection.instance)) if found else "ineffective: no level on the wire differed"
-            said.append(f"{injection.text()}: {acted}")
+            difference = wires.found.get(injection)
+            acted = (
+                difference.sentence(str(injection.instance))
+                if difference
+                else "ineffective: no level on the wire differed"
+            )
+            lines.append(f"{injection.text()}: {acted}")
         requests = wiring.count if wiring is not None else served.chips.requests
-        return Served(process.poll() or 0, requests, served.chips.digest, seconds, said)
+        return Served(process.poll() or 0, requests, served.chips.digest, seconds, lines)
     finally:
         if process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -128,7 +133,9 @@ def _rig(board: Board, vehicle: str, faults: Sequence[Injection], order: Order |
     state = start(compile_model(wired.diagram), seed=seed)
     for injection in faults:
         if order is None:
-            raise LinkError("faults were given, but no scheduler for them")
+            raise LinkError(
+                f"fault {injection.text()} cannot be scheduled: give `order`, a function that schedules it in a run"
+            )
         order(state, injection)
     return attach(wired, state, until_s=LONGEST_S, log=["body"], log_s=60.0)
 

@@ -2,7 +2,7 @@
 
 A run has a folder: the board's memory, which programs map, and a socket for each serial line. The chips are C code in
 the programs' own processes; with `transport="socket"` every request goes to a `Wiring` here instead. Chips, wires and
-serial lines move with `tick`, which whoever has the vehicle calls; requests in between bring their own time.
+serial lines advance with `tick`, which the owner of the vehicle calls; requests in between carry their own time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REQUEST = struct.Struct("<6q")  # kind, bus, select or address, time in ns, byt
 
 
 def library() -> bytes:
-    """The library, compiled for this computer or from the cache."""
+    """Bytes of the preloaded library, compiled for this computer or from the cache."""
     if os.uname().sysname != "Linux" or os.uname().machine != "x86_64":
         raise LinkError("device files for programs of others need Linux on x86-64; use ironbird.boards.clients")
     head = "".join((virtual_time.FOLDER / name).read_text() for name in ("vt_layout.h", "vt_kernel.h", "host_guard.c"))
@@ -42,7 +42,7 @@ def library() -> bytes:
 
 
 class ServedBoard:
-    """The board of one run. In virtual time its requests have the clock of that run."""
+    """The board of one run. In virtual time its requests use the clock of that run."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ServedBoard:
                 os.chown(path, *self.owner)
 
     def _make_sysfs(self, board: Board) -> None:
-        """The files of /sys/class that are there before anything is exported."""
+        """Create the files of /sys/class that exist before anything is exported."""
         for number, count in enumerate(board.sysfs.pwm):
             place = self.folder / "sys" / "class" / "pwm" / f"pwmchip{number}"
             place.mkdir(parents=True)
@@ -102,21 +102,21 @@ class ServedBoard:
         return made
 
     def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What a program's environment needs, on top of what is in `more`."""
+        """Environment variables of a program, in addition to `more`."""
         before = (more or {}).get("LD_PRELOAD", "")
         preload = " ".join(filter(None, (str(self.folder / LIBRARY), before)))
         return dict(more or {}) | {"LD_PRELOAD": preload, VARIABLE: str(self.folder / MEMORY)}
 
     def record(self, now: bool) -> None:
-        """Whether requests are written to the trace from now on; the board was made with one."""
+        """Switch the recording of requests to the trace on or off; the board was made with a trace."""
         self.chips.memory.traced = int(now and self._trace is not None)
 
     def zero_is(self, clock_ns: int) -> None:
-        """The moment of the programs' monotonic clock at which simulation time begins."""
+        """Set the time of the programs' monotonic clock at which simulation time begins."""
         self.chips.memory.zero_ns = clock_ns
 
     def tick(self, t: int) -> None:
-        """Move the chips to a time, let them measure what was fed, and let serial lines carry what is due."""
+        """Advance the chips to a time, let them sample the new inputs, and transfer due bytes of serial lines."""
         if self.wiring is not None:
             self.wiring.advance(t)
             self.wiring.take(self.chips.inputs)
@@ -127,7 +127,7 @@ class ServedBoard:
 
     def _carry(self, t: int, number: int) -> None:
         with contextlib.suppress(BlockingIOError):
-            while True:  # the newest opening of a line is its user
+            while True:  # the newest connection to a line is its user
                 made, _ = self._servers[number].accept()
                 if number in self._lines:
                     self._lines.pop(number).close()
@@ -162,11 +162,11 @@ class ServedBoard:
             self._trace.write(Transaction(t, "UART", sent, len(came), came, name).line() + "\n")
             self._trace.flush()
         if came and line is not None:
-            with contextlib.suppress(OSError):  # not read: a UART loses bytes then
+            with contextlib.suppress(OSError):  # no program reads: a UART loses bytes then
                 line.send(came)
 
     def _answer(self) -> None:
-        """Requests of the second transport, each answered at once."""
+        """Answer the pending requests of the socket transport."""
         assert self.wiring is not None
         with selectors.DefaultSelector() as waiting:
             waiting.register(self._requests, selectors.EVENT_READ)
@@ -208,7 +208,7 @@ class ServedBoard:
         return struct.pack("<q", ERRORS.index(answer.error)) + answer.data
 
     def close(self) -> None:
-        """End the sockets and let go of the memory. May be called twice."""
+        """Close the sockets and release the memory. May be called twice."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(10.0)

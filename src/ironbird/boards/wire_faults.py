@@ -1,5 +1,5 @@
-"""Wire faults in flights: the wires of a board are parts of the vehicle's diagram, so that its faults are ordered,
-shaped and triggered by the kernel like all others; here what they say reaches the wires of the chips.
+"""Wire faults in flights. The wires of a board are blocks of the vehicle's diagram, so that the kernel applies windows,
+shapes and triggers of their faults like all others; this module transfers their outputs to the wires of the chips.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.vehicles.load import Vehicle
 
-TICK_S = 0.001  # how often wires may change
+TICK_S = 0.001  # s between changes of wires
 LINES = {"spi": SPI_LINES, "i2c": I2C_LINES, "uart": UART_LINES}
 
 
 def places_of(board: Board) -> dict[str, Sequence[str]]:
-    """What faults may name on a board: devices and I2C buses, each with its wires."""
-    found: dict[str, Sequence[str]] = {}
+    """Devices and I2C buses of a board that faults may name, each with its wires."""
+    places: dict[str, Sequence[str]] = {}
     for device in board.device:
-        found[device.name] = () if device.kind == "i2c" else LINES[device.kind]
+        places[device.name] = () if device.kind == "i2c" else LINES[device.kind]
         if device.kind == "i2c":
-            found[device.bus] = I2C_LINES
-    return found
+            places[device.bus] = I2C_LINES
+    return places
 
 
 def with_wires(vehicle: Vehicle, board: Board) -> Vehicle:
-    """The vehicle with the wires of a board."""
+    """The vehicle with blocks for the wires of a board."""
     wired = vehicle.diagram.copied()
     for place, lines in places_of(board).items():
         wired.add(f"wire/{place}", WirePlace(sample_s=TICK_S))
@@ -43,7 +43,7 @@ def with_wires(vehicle: Vehicle, board: Board) -> Vehicle:
 
 
 class BrokenWires:
-    """Brings what the kernel says of wires to the chips, and keeps what differed first for each fault."""
+    """Transfers the kernel's wire faults to the chips, and records the first difference for each fault."""
 
     def __init__(self, chips: NativeBoard, rig: Rig, injections: Sequence[Injection]) -> None:
         self.chips = chips
@@ -64,7 +64,7 @@ class BrokenWires:
         self.found: dict[Injection, FirstDifference] = {}
 
     def take(self, t: int) -> None:
-        """Set the wires to what the kernel says now."""
+        """Set the wires to the kernel's current values."""
         now = self._view.tobytes()
         if now != self._before:
             self._before = now
@@ -90,7 +90,7 @@ class BrokenWires:
                 self.chips.set_place(place, params, t)
 
     def look(self, t: int = 0) -> None:
-        """Take over what differed on the wires since the last look, or at the time `t` at outputs."""
+        """Record differences on the wires since the last call, or in outputs at time `t`."""
         for number, place in list(self._watched.items()):
             difference = self.chips.first_difference(place, t)
             if difference is not None:
@@ -98,18 +98,18 @@ class BrokenWires:
                 del self._watched[number]
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The witness of a wire fault; None for all others."""
+        """The witness of a wire fault; None for other faults."""
         if not is_wire(injection):
             return None
-        found = self.found.get(injection)
-        if found is None:
+        difference = self.found.get(injection)
+        if difference is None:
             return OwnWitness(f"wire/{injection.instance}", "1", float("nan"), 0.0)
-        name = f"wire/{injection.instance}/{found.line}, request {found.request}, slot {found.slot}"
-        return OwnWitness(name, "1", found.time_ns / 1e9, 1.0)
+        name = f"wire/{injection.instance}/{difference.line}, request {difference.request}, slot {difference.slot}"
+        return OwnWitness(name, "1", difference.time_ns / 1e9, 1.0)
 
 
 def _acts(injection: Injection, place: str, line: str, params: dict[str, float], t: int) -> bool:
-    """Whether what is wrong with a wire or device now is the doing of a fault."""
+    """Whether the current state of a wire or device is the effect of a fault."""
     if str(injection.instance) != place or t * 1e-9 < injection.start_s:
         return False
     neutral = {name: values[0] for name, values in (LINE if line else PLACE).items()}

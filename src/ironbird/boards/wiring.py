@@ -1,8 +1,8 @@
-"""A board under power: its buses by name, wire faults as ordered, and the witness on the wire.
+"""A powered board in Python: its buses by name, wire faults, and their witnesses.
 
-Every request carries its time. Where nothing is wrong with the wires a request is a transaction; while something is,
-it goes pin by pin. Devices for which a fault is ordered have a twin that gets the same requests over whole wires: the
-first level that differs is the witness.
+Every request carries its time. Without wire faults a request is a transaction; with faults it is computed pin by pin.
+Devices with a fault have a twin that gets the same requests over fault-free wires: the first level that differs is the
+witness.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ironbird.errors import FaultError, UnknownNameError
 from ironbird.faults.spec import Injection
 
 SPI_LINES, I2C_LINES, UART_LINES = ("cs", "sck", "mosi", "miso"), ("scl", "sda"), ("tx", "rx")
-WRONG_IDENTITY = 0x5A  # exclusive-or on what a chip says it is
+WRONG_IDENTITY = 0x5A  # exclusive-or on a chip's identity
 
 
 @dataclass
 class WireWitness:
-    """The first level on a wire that differs from the twin's, or that none did."""
+    """The first level on a wire that differs from the twin's, if any."""
 
     injection: Injection
     time_ns: int = -1
     transaction: int = -1  # number of the request since the start
     line: str = ""
-    slot: int = -1  # of the request: two a bit on SPI, three on I2C, one on a serial line
+    slot: int = -1  # slot of the request: two a bit on SPI, three on I2C, one on a serial line
 
     @property
     def effective(self) -> bool:
@@ -45,7 +45,7 @@ class WireWitness:
         return self.slot >= 0
 
     def sentence(self) -> str:
-        """The fault as ordered, and what it did."""
+        """The fault as defined, and its effect, as a sentence."""
         if not self.effective:
             return f"{self.injection.text()}: ineffective; no bit on the wire differed from the twin on whole wires"
         return (
@@ -55,12 +55,12 @@ class WireWitness:
 
 
 def line_key(seed: int, *names: str) -> int:
-    """The random numbers of a wire, by its name."""
+    """Key of a wire's random numbers, from the seed and its name."""
     return int.from_bytes(hashlib.sha256(f"{seed} {' '.join(names)}".encode()).digest()[:8], "little")
 
 
 def set_line(line: Line, params: Mapping[str, float]) -> None:
-    """Set a wire to what faults say of it."""
+    """Set a wire's faults from parameters."""
     line.random, line.hold = share(params.get("random", 0.0)), share(params.get("hold", 0.0))
     line.open, line.pull = int(params.get("open", 0)), int(params.get("pull", 1))
     line.short, line.level = int(params.get("short", 0)), int(params.get("level", 1))
@@ -71,7 +71,7 @@ def set_line(line: Line, params: Mapping[str, float]) -> None:
 
 @dataclass
 class _Place:
-    """What faults name: a device or an I2C bus with its lines."""
+    """A device or an I2C bus that faults can name, with its wires."""
 
     name: str
     lines: dict[str, Line]
@@ -88,9 +88,9 @@ class Wiring:
     def __init__(self, board: Board, faults: Sequence[Injection] = (), seed: int = 0) -> None:
         self.board = board
         self.time = 0
-        self.count = 0  # requests so far
+        self.count = 0  # number of requests so far
         self.trace: list[Transaction] | None = None
-        self.before: Callable[[int], None] = lambda t: None  # called with the time of each request: feeds
+        self.before: Callable[[int], None] = lambda t: None  # called with the time of each request, to update inputs
         self.chips = [self._chip(device) for device in board.device]
         self.twins: list[Chip | None] = [None] * len(self.chips)
         self.places: dict[str, _Place] = {}
@@ -143,7 +143,7 @@ class Wiring:
         return I2cPins([self.chips[i] for i in devices], lines["scl"], lines["sda"])
 
     def _check(self, fault: Injection) -> None:
-        """Raise if the board has no such place or wire; twins for those that it touches."""
+        """Raise if the board has no such place or wire; create twins for the devices it affects."""
         name = str(fault.instance)
         if name not in self.places:
             raise UnknownNameError("device or bus", name, self.places, f"board {self.board.id}")
@@ -162,25 +162,25 @@ class Wiring:
                 self.twins[i] = self._chip(self.board.device[i])
 
     def trigger(self, number: int, time_s: float) -> None:
-        """The predicate of a fault holds from now on."""
+        """The trigger of a fault holds from now on."""
         self._triggered[number] = min(self._triggered[number], time_s)
 
     def feed(self, number: int, **values: float) -> None:
-        """Inputs of a device and of its twin."""
+        """Set inputs of a device and of its twin."""
         self.chips[number].feed(**values)
         twin = self.twins[number]
         if twin is not None:
             twin.feed(**values)
 
     def take(self, inputs: np.ndarray) -> None:
-        """Inputs of all devices and of their twins, a row each."""
+        """Set inputs of all devices and of their twins, one row each."""
         for chip, twin, row in zip(self.chips, self.twins, inputs, strict=True):
             chip.inputs[:] = row.tolist()
             if twin is not None:
                 twin.inputs[:] = chip.inputs
 
     def advance(self, t: int) -> None:
-        """Move all chips to a time, before their inputs change."""
+        """Advance all chips to a time in ns, before their inputs change."""
         for chip in (*self.chips, *self.twins):
             if chip is not None and chip.due <= t:
                 chip.advance(t)
@@ -194,17 +194,17 @@ class Wiring:
         if number < 0 or not sent:
             return Answer(b"\xff" * len(sent))
         place = self.places[self.board.device[number].name]
-        chosen = number
+        device = number
         if place.params.get("swapped"):
             others = sorted(i for (b, _), i in self._spi.items() if b == bus)
-            chosen = others[(others.index(number) + 1) % len(others)]
-        pins, twin = self._spi_pins[chosen], self._twin_spi.get(number)
+            device = others[(others.index(number) + 1) % len(others)]
+        pins, twin = self._spi_pins[device], self._twin_spi.get(number)
         watching = twin is not None and not self._seen(place)
         pins.record = bytearray() if watching else None
         if place.params.get("off"):
             answer = Answer(b"\xff" * len(sent))
         elif place.whole() and not watching:
-            answer = Answer(self.chips[chosen].transfer(t, sent))
+            answer = Answer(self.chips[device].transfer(t, sent))
         else:
             answer = pins.transfer(t, sent)
         if twin is not None:
@@ -216,7 +216,7 @@ class Wiring:
         return answer
 
     def i2c(self, t: int, bus: str, address: int, sent: bytes, length: int) -> Answer:
-        """A transaction on a pair of wires."""
+        """A transaction on a pair of I2C wires."""
         self._begin(t)
         if bus not in self._i2c:
             return Answer(b"", NACK)
@@ -255,7 +255,7 @@ class Wiring:
         return answer
 
     def uart_send(self, t: int, bus: str, data: bytes) -> None:
-        """Bytes from the host to the chip at a port."""
+        """Send bytes from the host to the chip at a port."""
         self._begin(t)
         port, twin = self.ports[bus], self._twin_ports.get(bus)
         place = self.places[self.board.device[self._ports[bus]].name]
@@ -280,7 +280,7 @@ class Wiring:
         self._note(Transaction(t, "UART", data, 0, b"", place.name))
 
     def uart_receive(self, t: int, bus: str) -> bytes:
-        """Bytes that have come in at the host."""
+        """Bytes that the host has received from the chip at a port."""
         self._begin(t)
         port, twin = self.ports[bus], self._twin_ports.get(bus)
         place = self.places[self.board.device[self._ports[bus]].name]
@@ -307,7 +307,7 @@ class Wiring:
     # ------------------------------------------------------------------ faults
 
     def _bytes(self, place: _Place, data: bytes) -> bytes:
-        """Bytes lost and doubled at their shares."""
+        """The bytes after random loss and duplication."""
         lost, doubled = place.params.get("lost", 0.0), place.params.get("doubled", 0.0)
         if not lost and not doubled:
             return data
@@ -337,8 +337,8 @@ class Wiring:
         return all(w.effective for w in self.witnesses if str(w.injection.instance) == place.name)
 
     def _apply(self, t: int) -> None:
-        """Set wires and parameters to what is ordered for this moment."""
-        wanted: dict[tuple[str, str, str], float] = {}
+        """Set wires and parameters to the faults at this time."""
+        values: dict[tuple[str, str, str], float] = {}
         now: dict[str, bool] = {}
         for number, witness in enumerate(self.witnesses):
             fault = witness.injection
@@ -349,12 +349,12 @@ class Wiring:
                 kind = f"{name} {param}"
                 now[kind] = now.get(kind, False) or there > 0.0
                 if there > 0.0:
-                    wanted[name, line, param] = there * change.value(fault.severity)
+                    values[name, line, param] = there * change.value(fault.severity)
         for name in {str(w.injection.instance) for w in self.witnesses}:
             place = self.places[name]
             for line_name, wire in place.lines.items():
-                set_line(wire, {p: v for (n, k, p), v in wanted.items() if n == name and k == line_name})
-            place.params = {p: v for (n, k, p), v in wanted.items() if n == name and not k}
+                set_line(wire, {p: v for (n, k, p), v in values.items() if n == name and k == line_name})
+            place.params = {p: v for (n, k, p), v in values.items() if n == name and not k}
             for i in place.devices:
                 self._set_chip(i, place, now, t)
         self._active = now
@@ -384,7 +384,7 @@ class Wiring:
         same: bool,
         line: str,
     ) -> None:
-        """Note the first slot in which two records differ, for the faults of this place that are there."""
+        """Record the first slot in which two records differ, for the active faults of this place."""
         slot = -1
         if here is not None and there is not None:
             if here == there and same:

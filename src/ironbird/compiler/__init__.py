@@ -1,1 +1,1 @@
-"""From a diagram to native code: flatten, value graph, C text, compiler, cache."""
+"""Compiler from a diagram to native code: flattening, value graph, C text, C compiler, cache."""

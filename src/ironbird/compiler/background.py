@@ -1,9 +1,8 @@
-"""The optimised library of a kernel, made by a process of its own while a quick build is flown.
+"""Building the optimised library of a kernel in a background process while a quick build is used.
 
-The process outlives the command that started it and Ctrl-C in its terminal (a session of its own), runs at low
-priority, says nothing and leaves nothing but the library, which appears in the cache whole or not at all. At most one
-builds at a time; the others wait. Killed at any moment it leaves what a killed build leaves, and the next command that
-needs the kernel starts it again.
+The process runs in its own session, so that it survives the command that started it and Ctrl-C in its terminal; it has
+low priority and prints nothing. The library appears in the cache whole or not at all. Only one process builds at a
+time, the others wait. If it is killed, the next command that needs the kernel starts it again.
 """
 
 from __future__ import annotations
@@ -20,17 +19,18 @@ from pathlib import Path
 from ironbird.compiler import cache
 from ironbird.errors import IronbirdError
 
-BUILDER = "ironbird.compiler.build_later"  # its program; it loads the compiler, which loads this module
-WAITING = ".waiting"  # ending of a library's lock by which others see that its process waits for its turn
+# module that the process runs; it imports the compiler, which imports this module
+BUILDER = "ironbird.compiler.build_later"
+WAITING = ".waiting"  # suffix of a lock file that shows that a process waits to build this library
 
 
 def optimise(library: Path, text: str, lanes: int, target: str) -> None:
-    """Start a process that builds a library, unless one does or will; not being able to is no error."""
+    """Start a process that builds a library, unless one builds it or waits to; a failure to start is ignored."""
     if _is_held(library.with_suffix(".lock")) or _is_held(library.with_suffix(WAITING)):
         return
     with contextlib.suppress(OSError, IronbirdError):
         folder = cache.make_folder(library.parent.name)
-        with tempfile.TemporaryFile(dir=folder) as file:  # without a name: it is gone with the process
+        with tempfile.TemporaryFile(dir=folder) as file:  # an unnamed file: it disappears with the process
             file.write(text.encode())
             file.seek(0)
             process = subprocess.Popen(
@@ -42,16 +42,16 @@ def optimise(library: Path, text: str, lanes: int, target: str) -> None:
                 cwd="/",
                 env={**os.environ, "IRONBIRD_CACHE": str(cache.cache_folder().absolute()), "PYTHONPATH": _path()},
             )
-        threading.Thread(target=process.wait, daemon=True).start()  # it does not stay as a zombie
+        threading.Thread(target=process.wait, daemon=True).start()  # reaps the process when it ends
 
 
 def _path() -> str:
-    """Where the process finds this package: the same one, however this process found it."""
+    """PYTHONPATH with which the process imports this same package."""
     return os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
 
 def _is_held(lock: Path) -> bool:
-    """Whether some process holds a lock now."""
+    """Whether any process holds a lock on the file."""
     try:
         handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -1,4 +1,4 @@
-"""The process in the background that builds the optimised library of a kernel; `background.optimise` starts it."""
+"""Program of the background process that builds the optimised library of a kernel; `background.optimise` starts it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ironbird.compiler import cache, native
 
-PRIORITY = 10  # that it is lower than that of flights
+PRIORITY = 10  # niceness, so that flights go first
 QUEUE = "optimising.lock"
 
 
 def _main() -> None:
-    """Build the text that comes in, for so many lanes and a target, when it is its turn."""
+    """Build the text on standard input for the lane count and target of the arguments, when the queue is free."""
     with contextlib.suppress(OSError):
         os.nice(PRIORITY)
     waiting, lanes, target = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]

@@ -1,10 +1,10 @@
-"""The cache folder: where it is, whom it may belong to, and files in it that are whole or not there.
+"""The cache folder: its place, its owner and permissions, and entries that are whole or absent.
 
-What is in it becomes native code of this process, so whoever can write there can run code as its user. A folder of
-another user or one that others can write to is refused, and so is each file of another user.
+Entries become native code of this process, so any user who can write to the folder could run code as this user. A
+folder of another user, or one that others can write to, is refused, and so is each file of another user.
 
-A file is its content, then a seal: MAGIC and the SHA-256 of name and content. What is damaged, cut off or put under
-another name does not fit its seal and counts as not there.
+A file is its content followed by a seal: MAGIC and the SHA-256 of name and content. An entry that is damaged, truncated
+or renamed does not match its seal and counts as absent.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from ironbird.errors import CacheWarning, CompileError
 
 MAGIC = b"\nironbird cache 1\n"
 SEAL = len(MAGIC) + hashlib.sha256().digest_size
-LARGEST = 1 << 28  # bytes of an entry
+LARGEST = 1 << 28  # most bytes of an entry
 ELSEWHERE = "set IRONBIRD_CACHE to a folder of your own"
-SAY_AFTER_S, GIVE_UP_S = 20.0, 1200.0  # waiting for another process that builds the same
+# s of waiting for another process that builds the same entry: until a message, until an error
+SAY_AFTER_S, GIVE_UP_S = 20.0, 1200.0
 
 
 def cache_folder() -> Path:
-    """Where libraries and models are kept: IRONBIRD_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("IRONBIRD_CACHE")
-    if chosen:
-        return Path(chosen)
+    """Folder of compiled libraries and models: IRONBIRD_CACHE, or the user's cache folder."""
+    named = os.environ.get("IRONBIRD_CACHE")
+    if named:
+        return Path(named)
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ironbird"
-    except RuntimeError as error:  # no HOME and no entry of this user
+    except RuntimeError as error:  # no HOME, and no entry of this user in the system's list
         raise CompileError(f"this user has no home folder for the cache; {ELSEWHERE}") from error
 
 
 def trusted_users(folder: Path) -> set[int]:
-    """Who may own the cache and what is in it: the user and root; for root also the owner of the folder that was named.
+    """Users who may own the cache folder and its entries: this user and root; for root also the owner of a named
+    folder.
 
-    A container runs as root on a folder of the user who started it; IRONBIRD_CACHE says that this is meant.
+    A container runs as root on a folder of the user who started it; setting IRONBIRD_CACHE permits this.
     """
     users = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("IRONBIRD_CACHE"):
@@ -55,33 +57,33 @@ def trusted_users(folder: Path) -> set[int]:
 
 
 def problem_of(folder: Path) -> str:
-    """Why a cache folder must not be used, with the cure; empty if there is nothing against it or it does not exist."""
+    """Why a cache folder must not be used, with advice; empty if it may be used or does not exist."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         return f"the cache folder {folder} cannot be looked at ({error.strerror}); {ELSEWHERE}"
     name = shlex.quote(str(folder))
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return f"the cache folder {folder} is a file; remove it, or {ELSEWHERE}"
-    if found.st_uid not in trusted_users(folder):
+    if status.st_uid not in trusted_users(folder):
         return (
-            f"the cache folder {folder} belongs to another user (number {found.st_uid}), who could run code as you; "
+            f"the cache folder {folder} belongs to another user (number {status.st_uid}), who could run code as you; "
             f"{ELSEWHERE}"
         )
-    private_group = found.st_gid == found.st_uid  # each user has a group of his own
-    writers = found.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP))
-    if writers and not found.st_mode & stat.S_ISVTX:
+    private_group = status.st_gid == status.st_uid  # each user has a private group
+    writers = status.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP))
+    if writers and not status.st_mode & stat.S_ISVTX:
         return (
-            f"others can write to the cache folder {folder} (mode {stat.S_IMODE(found.st_mode):o}) and so run code as "
+            f"others can write to the cache folder {folder} (mode {stat.S_IMODE(status.st_mode):o}) and so run code as "
             f"you; say 'chmod go-w {name}', or {ELSEWHERE}"
         )
     return ""
 
 
 def checked_folder() -> Path:
-    """The cache folder, after a look at who can write there."""
+    """The cache folder, after a check of its owner and permissions."""
     folder = cache_folder()
     problem = problem_of(folder)
     if problem:
@@ -90,7 +92,7 @@ def checked_folder() -> Path:
 
 
 def make_folder(*names: str) -> Path:
-    """A folder in the cache, which is made with access for its user alone; raises with the cure."""
+    """A folder inside the cache, created with access for its user only; raises an error with advice."""
     root = checked_folder()
     folder = root.joinpath(*names)
     if folder.is_dir():
@@ -106,7 +108,7 @@ def make_folder(*names: str) -> Path:
 
 
 def cannot_write(path: Path, error: OSError) -> CompileError:
-    """A sentence about a file or folder of the cache that cannot be written, with the cure."""
+    """The error for a file or folder of the cache that cannot be written, with advice."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         cure = f"make room, or {ELSEWHERE} on another disk"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -121,7 +123,7 @@ def _seal(path: Path, content: bytes) -> bytes:
 
 
 def read_entry(path: Path) -> bytes | None:
-    """The content of an entry, or None if there is none that is whole and of this user; warns if there is another."""
+    """Content of an entry; None, with a warning, if it is damaged or another user's; None if there is none."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -130,12 +132,12 @@ def read_entry(path: Path) -> bytes | None:
         _say(path, f"cannot be read ({error.strerror})")
         return None
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             _say(path, "is no file of the cache")
             return None
-        if found.st_uid not in trusted_users(cache_folder()):
-            _say(path, f"belongs to another user (number {found.st_uid})")
+        if status.st_uid not in trusted_users(cache_folder()):
+            _say(path, f"belongs to another user (number {status.st_uid})")
             return None
         try:
             data = file.read()
@@ -154,13 +156,13 @@ def _say(path: Path, what: str) -> None:
 
 
 def write_entry(path: Path, content: bytes) -> None:
-    """Write an entry, whole or not at all; `OSError` if that cannot be."""
+    """Write an entry whole or not at all; raises `OSError` on failure."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"build-{path.stem}-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.write(_seal(path, content))
-        os.chmod(name, 0o644)  # a shared cache is read by others
+        os.chmod(name, 0o644)  # other users may read a shared cache
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -170,13 +172,13 @@ def write_entry(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock against other processes that build the same entry; it ends with the process, however that ends."""
+    """Hold a lock against other processes that build the same entry; the system releases it when the process ends."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise cannot_write(path, error) from error
     try:
-        begin, said = time.monotonic(), False
+        begin, warned = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,8 +190,8 @@ def locked(path: Path) -> Iterator[None]:
                         f"another process has been building {path.stem} for {waited:.0f} s; end it "
                         f"('fuser {shlex.quote(str(path))}' names it) and try again"
                     ) from None
-                if waited > SAY_AFTER_S and not said:
-                    said = True
+                if waited > SAY_AFTER_S and not warned:
+                    warned = True
                     warnings.warn(f"waiting for another process that builds {path.stem}", CacheWarning, stacklevel=3)
                 time.sleep(min(0.2, 0.005 + waited / 10))
             except OSError:  # a file system without locks: entries are still whole, only work may be done twice

@@ -23,11 +23,11 @@ from ironbird.errors import ModelError, UnknownNameError, shortened
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Number, Signal
 
-INDEX = re.compile(r"[0-9]{1,9}\]")  # of an entry, behind the bracket
+INDEX = re.compile(r"[0-9]{1,9}\]")  # index of an entry, after the bracket
 LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
 
-LOOK_S = 1.0  # between two looks for the optimised library
-STEP_S = 1e-3  # length of a tick, if nothing else is asked for
+LOOK_S = 1.0  # s between two checks for the optimised library
+STEP_S = 1e-3  # s, default length of a tick
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,10 @@ class CompiledModel:
     flat: Flat
     method: str
     source: Source
-    target: str = ""  # instruction set of the native code; empty is the best that this machine has
+    target: str = ""  # instruction set of the native code; empty: the best one of this machine
     _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
-    _looked_s: dict[int, float] = field(default_factory=dict, repr=False)  # for the optimised library in place of one
+    # time of the last check for the optimised library, by width
+    _looked_s: dict[int, float] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __repr__(self) -> str:
@@ -64,23 +65,23 @@ class CompiledModel:
 
     @property
     def name(self) -> str:
-        """The diagram's name."""
+        """Name of the compiled diagram."""
         return self.flat.diagram.name
 
     @property
     def step_s(self) -> float:
-        """Length of a tick."""
+        """Length of a tick of the model in s."""
         return self.flat.step_s
 
     @functools.cached_property
     def model_hash(self) -> str:
-        """What the model computes: source and headers, whatever compiler, lane count or machine runs it."""
+        """Hash of what the model computes: source and headers, independent of compiler, lane count and machine."""
         return hashlib.sha256((self.source.text + native._headers_text()).encode()).hexdigest()
 
     def library(self, width: int) -> ctypes.CDLL:
         """The native code for 1 lane or for LANES lanes per block, compiled at first use.
 
-        For one lane it may be a quick build, until the optimised one is there; both give the same bytes.
+        For one lane it may be a quick build until the optimised one is ready; both give the same bytes.
         """
         with self._lock:
             if width not in self._libraries:
@@ -90,9 +91,9 @@ class CompiledModel:
                     self._looked_s[width] = time.monotonic()
             elif width in self._looked_s and time.monotonic() > self._looked_s[width] + LOOK_S:
                 self._looked_s[width] = time.monotonic()
-                found = native.optimised(self.source.text, width, self.target or None)
-                if found is not None:
-                    self._take(width, found)
+                better = native.optimised(self.source.text, width, self.target or None)
+                if better is not None:
+                    self._take(width, better)
                     del self._looked_s[width]
             return self._libraries[width]
 
@@ -101,7 +102,7 @@ class CompiledModel:
         self._libraries[width] = library
 
     def built_for(self, target: str) -> CompiledModel:
-        """The same model as native code for another instruction set of this machine (`x86_64_v2`)."""
+        """The same model compiled for another instruction set of this machine (`x86_64_v2`)."""
         return CompiledModel(self.flat, self.method, self.source, target)
 
     def built_unoptimised(self) -> CompiledModel:
@@ -111,14 +112,14 @@ class CompiledModel:
         return other
 
     def build_all(self) -> None:
-        """Compile both widths now, side by side."""
+        """Compile the kernels for one lane and for LANES lanes now, in parallel."""
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda width: native.build(self.source.text, width, self.target or None), (1, LANES)))
 
     # ------------------------------------------------------------------ names
 
     def signals(self) -> dict[str, Signal]:
-        """All signals that can be logged, by path."""
+        """All loggable signals by path."""
         return dict(self.flat.log.signals)
 
     def states(self) -> dict[str, Signal]:
@@ -126,7 +127,7 @@ class CompiledModel:
         return {**self.flat.x.signals, **self.flat.xd.signals}
 
     def params(self) -> dict[str, Signal]:
-        """All parameters by path."""
+        """Declarations of all parameters, by path."""
         return dict(self.flat.p.signals)
 
     def inputs(self) -> dict[str, Signal]:
@@ -134,7 +135,7 @@ class CompiledModel:
         return dict(self.flat.u.signals)
 
     def param_rows(self, path: str) -> slice:
-        """Rows of a parameter, or of one entry of it (`path[i]`)."""
+        """Row range of a parameter, or of one entry of it (`path[i]`)."""
         name, bracket, index = path.partition("[")
         rows = self.flat.p.rows(name)
         if bracket:
@@ -147,21 +148,21 @@ class CompiledModel:
         return rows
 
     def state_at(self, row: int) -> str:
-        """Name of a state by its row, continuous ones first."""
+        """Name of the state in a row; continuous states come first."""
         return (self.flat.x.labels() + self.flat.xd.labels())[row]
 
     def find_signals(self, patterns: list[str] | None) -> list[str]:
         """Signal paths that match; a pattern is a path, a block path (all its outputs) or ends with '*'."""
         if patterns is None:
             return list(self.flat.log.signals)
-        found: list[str] = []
+        paths: list[str] = []
         for pattern in patterns:
             begin = pattern[:-1] if pattern.endswith("*") else pattern + "."
             hits = [path for path in self.flat.log.signals if path == pattern or path.startswith(begin)]
             if not hits:
                 raise UnknownNameError("signal", pattern, self.flat.log.signals)
-            found += hits
-        return list(dict.fromkeys(found))
+            paths += hits
+        return list(dict.fromkeys(paths))
 
     def check_value(self, path: str, value: Number | np.ndarray) -> np.ndarray:
         """A parameter value as a column, checked against size and range."""
@@ -189,7 +190,7 @@ class CompiledModel:
             try:
                 table = np.array(values, float).reshape(len(values), rows.stop - rows.start)
             except (TypeError, ValueError, OverflowError):
-                pass  # one of them does not fit: it is found below
+                pass  # one of them does not fit: the loop below reports which
             else:
                 if ((table >= signal.low) & (table <= signal.high) & np.isfinite(table)).all():
                     return table
@@ -229,7 +230,7 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     described = model_cache.description(diagram)
     key = model_cache.key_of(described, step_s, method) if described else ""
     source = model_cache.read(key) if key else None
-    if source is not None:  # such a diagram was validated before
+    if source is not None:  # an equal diagram was validated before
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
     with without_collection():
         flat = flatten(diagram, step_s)
@@ -241,7 +242,7 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """While many small objects are made that all stay: looking through them for garbage takes a fifth of the time."""
+    """No garbage collection inside the `with` block: it would take a fifth of the time although all objects stay."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""A diagram's content as one hash: equal for equal diagrams, in any process and on any machine."""
+"""Hash of a diagram's content: equal for equal diagrams, in any process and on any machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ironbird.model.block import Block
 
-DEEPEST = 40  # of containers in containers
+DEEPEST = 40  # limit for nested containers
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
 
 class NotPlainError(Exception):
-    """A value that has no description: its content is not visible from outside."""
+    """A value cannot be described, because its content is not accessible (a function, for instance)."""
 
 
 def description_of(value: object) -> str | None:
@@ -29,7 +29,7 @@ def description_of(value: object) -> str | None:
 
 def _describe(value: object, parts: list[str], depth: int) -> None:
     kind = type(value)
-    if kind in PLAIN:  # repr of a float is exact, and differs for 1, 1.0 and True
+    if kind in PLAIN:  # the repr of a float is exact, and differs for 1, 1.0 and True
         parts.append(f"{value!r},")
         return
     if depth > DEEPEST:
@@ -49,7 +49,7 @@ def _describe(value: object, parts: list[str], depth: int) -> None:
         parts.append(f"{value.dtype.str}{value.shape}{value.tobytes().hex()}")
     elif isinstance(value, Block):
         for name, entry in vars(value).items():
-            if name != "equations":  # made from the rest
+            if name != "equations":  # derived from the other attributes
                 parts.append(f"{name}=")
                 _describe(entry, parts, depth + 1)
     elif is_dataclass(value):

@@ -10,11 +10,11 @@ from ironbird.compiler.ir import LEAF_LEVEL, MASKS, PARAM, STAGE, TICK, Graph
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_MASKS = {"not", "and", "or"}
-GUARD_OPERATIONS = 12  # a branch pays from this many operations on
-ABSORB_SELECTIONS = 4  # and moving selections into it from this many on
+GUARD_OPERATIONS = 12  # a branch is worth it from this many operations on
+ABSORB_SELECTIONS = 4  # moving selections into a branch is worth it from this many on
 
 
-SHORT = 8  # characters of a number that people read at a glance
+SHORT = 8  # longest decimal number, in characters, that is written instead of hexadecimal
 
 
 def identifier(path: str) -> str:
@@ -24,48 +24,48 @@ def identifier(path: str) -> str:
 
 
 def remark(text: str) -> str:
-    """A name as the inside of a C comment, whatever it holds."""
+    """A name as the content of a C comment; characters that could end the comment are replaced."""
     return text.replace("*/", "* /").replace("\\", "/").replace("\n", " ")
 
 
 @dataclass
 class Store:
-    """Where one result goes: `array[row] = node`, with the signal's name for the reader."""
+    """Destination of one result: `array[row] = node`, with the signal's name as comment."""
 
     array: str
     row: int
     node: int
     name: str
-    place: str = ""  # where it goes instead, in C
+    place: str = ""  # other destination, as C text
 
     @property
     def target(self) -> str:
-        """The left side of the assignment."""
+        """Left side of the C assignment."""
         return self.place or f"{self.array}[{self.row}]"
 
 
 @dataclass(frozen=True)
 class Draw:
-    """How a random number is drawn: in pairs, as a function of seed, stream and tick, so where it is done is free."""
+    """How a random number is drawn: in pairs, as a function of seed, stream and tick, so it can be done anywhere."""
 
     call: str  # C call without its two results
     pair: int  # first row of the pair
-    place: int  # 0 or 1 within it
+    place: int  # 0 or 1, position within the pair
     path: str
 
 
 @dataclass
 class Emitter:
-    """Writes functions; values that change slowly are kept in the arrays `pre` and `tk`."""
+    """Writer of C functions; values that change slowly are stored in the arrays `pre` and `tk`."""
 
     graph: Graph
     names: dict[str, list[str]]  # leaf array -> signal name of each row
     pre_rows: dict[int, int] = field(default_factory=dict)
     tick_rows: dict[int, int] = field(default_factory=dict)
-    readable: bool = False  # variables that hold signals carry their names, short numbers are decimal: for people
+    readable: bool = False  # variables are named after signals, short numbers are decimal: for human readers
 
     def hoist(self, roots: list[int], *, tick: bool) -> None:
-        """Choose what is kept: slow values that faster ones (or results) use directly."""
+        """Choose the stored values: slow values that faster ones (or results) use directly."""
         for node in self.graph.needed(roots):
             for arg in self.graph.nodes[node].args:
                 self._keep(arg, self.graph.level[node], tick=tick)
@@ -82,7 +82,7 @@ class Emitter:
             self.pre_rows.setdefault(node, len(self.pre_rows))
 
     def kept(self, *, use_pre: bool, use_tick: bool) -> dict[int, str]:
-        """Nodes that a function reads instead of computing."""
+        """Nodes that a function reads from `pre` or `tk` instead of computing, with their C text."""
         kept: dict[int, str] = {}
         if use_pre:
             kept.update({node: f"pre[{row}]" for node, row in self.pre_rows.items()})
@@ -95,29 +95,29 @@ class Emitter:
         return f"{self.opened(head)}{self.body(stores, use_pre=use_pre, use_tick=use_tick)}}}\n"
 
     def opened(self, head: str) -> str:
-        """The beginning of a function; for people, arguments that a model may not need are named as such."""
+        """First lines of a function; in readable code, arguments that may be unused are marked as such."""
         if not self.readable:
             return f"{head} {{\n"
         names = [argument.split()[-1].lstrip("*") for argument in head[head.index("(") + 1 : -1].split(",")]
         return f"{head} {{\n  " + " ".join(f"(void){name};" for name in names) + "\n"
 
     def body(self, stores: list[Store], *, use_pre: bool, use_tick: bool, draws: dict[int, Draw] | None = None) -> str:
-        """The statements of a function; noise in `draws` is drawn where it is used, not read."""
+        """Statements of a function; the noise rows in `draws` are drawn where they are used instead of read."""
         return _Body(self, stores, self.kept(use_pre=use_pre, use_tick=use_tick), draws or {}).text()
 
 
 @dataclass
 class _Guard:
-    """A part that is computed only while its condition holds in some lane, and the parts within it."""
+    """A guarded part: statements computed only if a condition holds in some lane, and the parts nested in it."""
 
     condition: int
-    nodes: set[int]  # that matter only where it holds, those of inner parts included
+    nodes: set[int]  # nodes needed only where the condition holds, with those of nested parts
     inner: list[_Guard] = field(default_factory=list)
-    absorbed: list[int] = field(default_factory=list)  # selections on the condition that moved into it
+    absorbed: list[int] = field(default_factory=list)  # selections on the condition that were moved into this part
 
 
 class _Body:
-    """One function body: order of computation, guarded parts, statements."""
+    """Builder of one function body: order of computation, guarded parts, statements."""
 
     def __init__(self, emitter: Emitter, stores: list[Store], kept: dict[int, str], draws: dict[int, Draw]) -> None:
         self.draws = draws
@@ -138,13 +138,13 @@ class _Body:
         self.staying = self._staying()
         self.place = self._places()
         self.guards = self._guards()
-        self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
+        self.scope_of: dict[int, int] = {}  # node -> condition of the part in which it is computed, or -1
         self.expr: dict[int, str] = {}
-        self.unnamed: dict[int, str] = {}  # rows that no statement has named for the reader yet
+        self.unnamed: dict[int, str] = {}  # rows whose signal name has not yet been written as a comment
         self.lines: list[str] = []
-        self.written: set[str] = set()  # results that are written already
+        self.written: set[str] = set()  # results that are already written
         self.awaited: dict[int, list[int]] = {}  # node -> stores that wait for it
-        self.missing: list[int] = []  # of each store: how many nodes it waits for
+        self.missing: list[int] = []  # for each store, the number of nodes it waits for
         for number, store in enumerate(stores):
             row = self.graph.leaf(store.array, store.row) if store.array in LEAF_LEVEL else None
             needs = {store.node, *(self.users.get(row, ()) if row is not None else ())}
@@ -152,7 +152,7 @@ class _Body:
             self.missing.append(len(needs))
             for node in needs:
                 self.awaited.setdefault(node, []).append(number)
-        self.later: list[tuple[str, list[int]]] = []  # condition, results that are written only where it holds
+        self.later: list[tuple[str, list[int]]] = []  # condition, and results that are written only where it holds
 
     def text(self) -> str:
         self._scope(self.order, self.guards, None, "  ")
@@ -168,7 +168,7 @@ class _Body:
         return "".join(line + "\n" for line in self.lines)
 
     def _places(self) -> dict[int, int]:
-        """In which order nodes are best computed: what one block needs together, so that little is kept meanwhile."""
+        """Preferred order of computation: values that one block needs come together, so that few are live at a time."""
         place: dict[int, int] = {}
         blocks = {store.name.rpartition(".")[0]: None for store in self.stores}
         rank = {block: n for n, block in enumerate(blocks)}
@@ -186,24 +186,25 @@ class _Body:
         return place
 
     def _staying(self) -> dict[int, Store]:
-        """Results that keep their old value where a condition does not hold: selections between new and own row.
+        """Results that keep their old value where a condition does not hold: selections between a new value and their
+        own row.
 
-        They are written only while it holds in some lane. Code for people writes all its results.
+        They are written only while the condition holds in some lane. Readable code writes all its results.
         """
         if self.readable:
             return {}
         counts: dict[int, int] = {}
         for store in self.stores:
             counts[store.node] = counts.get(store.node, 0) + 1
-        found: dict[int, Store] = {}
+        staying: dict[int, Store] = {}
         for store in self.stores:
             node = self.graph.nodes[store.node]
             if node.op != "select" or store.place or counts[store.node] > 1 or self.users[store.node]:
                 continue
             old = self.graph.nodes[node.args[2]]
             if (old.op, old.array, old.row) == ("leaf", store.array, store.row):
-                found[store.node] = store
-        return found
+                staying[store.node] = store
+        return staying
 
     def _note(self, store: Store) -> str:
         return f" /* {remark(store.name)} */" if store.name else ""
@@ -211,7 +212,7 @@ class _Body:
     # ------------------------------------------------------------------ guarded parts
 
     def _guards(self) -> list[_Guard]:
-        """Parts that matter only where a condition holds, largest first, with those within them.
+        """Parts that are needed only where a condition holds, largest first, with the parts nested in them.
 
         A value that is used only as the chosen side of selections on one condition need not be computed when the
         condition holds in no lane; the result is the same bit for bit. Contact with the ground is such a case, and the
@@ -248,7 +249,7 @@ class _Body:
                             heapq.heappush(waiting, -arg)
             return found
 
-        writes: dict[int, int] = {}  # results that are written only where a condition holds
+        writes: dict[int, int] = {}  # results that are written only where a condition holds -> the condition
         for number in self.staying:
             condition = self.graph.nodes[number].args[0]
             writes[condition] = writes.get(condition, 0) + 1
@@ -270,12 +271,12 @@ class _Body:
         return guards
 
     def _is_free(self, number: int) -> bool:
-        """Whether a node costs nothing: constants and what is read from memory, but not random numbers."""
+        """Whether a node needs no computation: constants and values read from memory, but not random numbers."""
         node = self.graph.nodes[number]
         return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.row in self.draws))
 
     def _selections(self, guards: list[_Guard], scope: list[int]) -> list[tuple[_Guard, list[int]]]:
-        """For each part the selections on its condition whose chosen side is guarded: they move into it, too."""
+        """For each part, the selections on its condition whose chosen side is guarded; these move into the part too."""
         elsewhere = set().union(*(guard.nodes for guard in guards))
         on: dict[int, list[int]] = {guard.condition: [] for guard in guards}
         for number in scope:
@@ -284,21 +285,21 @@ class _Body:
                 on[node.args[0]].append(number)
         result = []
         for guard in guards:
-            found: list[int] = []
+            selections: list[int] = []
             for number in on[guard.condition]:
                 if number in self.kept or number in elsewhere:
                     continue
                 op, args = self.graph.nodes[number].op, self.graph.nodes[number].args
                 if number in self.staying or (
                     args[1] in guard.nodes
-                    and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found))
+                    and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in selections))
                 ):
-                    found.append(number)
-            result.append((guard, found))
+                    selections.append(number)
+            result.append((guard, selections))
         return result
 
     def _scope(self, nodes: list[int], guards: list[_Guard], owner: _Guard | None, indent: str) -> None:
-        """The statements of one scope, a function or a part: its nodes and inner parts, each before what uses it."""
+        """Write the statements of one scope (function or part): its nodes and nested parts, each before its users."""
         for item in self._schedule(nodes, guards):
             if isinstance(item, _Guard):
                 self._guarded(item, indent)
@@ -317,7 +318,7 @@ class _Body:
                     self._write({item})
 
     def _write(self, computed: set[int]) -> None:
-        """Write results that are known and whose rows are not read any more: they need not be kept until the end."""
+        """Write results that are computed and whose rows are not read any more, so that they need not stay live."""
         for node in sorted(computed):
             for number in self.awaited.get(node, ()):
                 self.missing[number] -= 1
@@ -337,16 +338,18 @@ class _Body:
             guards.remove(stuck[0])
             guards.extend(stuck[0].inner)
             result, stuck = self._try_order(nodes, guards)
-        wanted = [pair for pair in self._selections(guards, nodes) if len(pair[1]) >= ABSORB_SELECTIONS]
-        for guard, found in wanted:
-            guard.absorbed = found
-        attempt, stuck = self._try_order(nodes, guards) if wanted else (result, [])
+        candidates = [pair for pair in self._selections(guards, nodes) if len(pair[1]) >= ABSORB_SELECTIONS]
+        for guard, selections in candidates:
+            guard.absorbed = selections
+        attempt, stuck = self._try_order(nodes, guards) if candidates else (result, [])
         if not stuck:
             return attempt
-        for guard, _ in wanted:
+        for guard, _ in candidates:
             guard.absorbed = []
-        for guard, found in sorted(wanted, key=lambda pair: -len(pair[0].nodes)):  # one by one, the largest first
-            guard.absorbed = found
+        for guard, selections in sorted(
+            candidates, key=lambda pair: -len(pair[0].nodes)
+        ):  # one at a time, the largest first
+            guard.absorbed = selections
             attempt, stuck = self._try_order(nodes, guards)
             if stuck:
                 guard.absorbed = []
@@ -355,8 +358,8 @@ class _Body:
         return result
 
     def _try_order(self, nodes: list[int], guards: list[_Guard]) -> tuple[list[int | _Guard], list[_Guard]]:
-        """An order, and the guarded parts that could not be placed."""
-        items = {node: node for node in nodes}  # guarded parts are numbered below zero
+        """An order of computation, and the guarded parts that could not be placed in it."""
+        items = {node: node for node in nodes}  # guarded parts have negative numbers
         for n, guard in enumerate(guards):
             items.update(dict.fromkeys((*guard.nodes, *guard.absorbed), -1 - n))
         inside = set(nodes)
@@ -421,10 +424,10 @@ class _Body:
             if node.op in ("sin", "cos") and number not in self.kept:
                 by_arg.setdefault(node.args[0], {})[node.op] = number
         return {
-            number: (found["sin"], found["cos"])
-            for found in by_arg.values()
-            if len(found) == 2
-            for number in found.values()
+            number: (nodes["sin"], nodes["cos"])
+            for nodes in by_arg.values()
+            if len(nodes) == 2
+            for number in nodes.values()
         }
 
     def _statement(self, number: int, indent: str) -> None:
@@ -445,10 +448,10 @@ class _Body:
                 note, name = remark(label[node.row]), f"{node.array}_{identifier(label[node.row])}"
                 self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.row}]; /* {note} */")
                 self.expr[number] = name
-            elif number in self.results:  # moved to another row: read before anything is written
+            elif number in self.results:  # stored to another row: read before anything is written
                 self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.row}];")
                 self.expr[number] = f"v{number}"
-            else:  # read where it is used: a copy would only be kept on the stack
+            else:  # read at its use: a copy would only occupy the stack
                 self.expr[number] = f"{node.array}[{node.row}]"
                 if node.row < len(label):
                     self.unnamed[number] = remark(label[node.row])
@@ -463,12 +466,12 @@ class _Body:
             self.expr[number] = f"v{number}"
 
     def _literal(self, value: float) -> str:
-        """A number in C without loss: hexadecimal, or for people as they write it if that is short."""
+        """A number as C text without loss: hexadecimal, or a short decimal in readable code."""
         text = repr(value)
         return text if self.readable and len(text) <= SHORT else value.hex()
 
     def _draw(self, number: int, indent: str) -> None:
-        """Draw a pair of random numbers once in each scope that uses it."""
+        """Write the C call that draws a pair of random numbers, once per scope that uses it."""
         draw = self.draws[self.graph.nodes[number].row]
         scope = self.scope_of[number]
         if (draw.pair, scope) not in self.drawn:
@@ -488,7 +491,7 @@ class _Body:
         return self.graph.nodes[number].op in MASKS and self.expr[number].startswith("v")
 
     def _number(self, number: int) -> str:
-        if number in self.unnamed:  # its name for the reader, once
+        if number in self.unnamed:  # its signal name as a comment, once
             return f"{self.expr[number]} /* {self.unnamed.pop(number)} */"
         return f"ib_num({self.expr[number]})" if self._is_mask(number) else self.expr[number]
 

@@ -1,4 +1,4 @@
-"""A diagram as a handful of CasADi functions on flat columns: the form that the emitter and the analyses share."""
+"""A diagram as a few CasADi functions on flat columns: the form that the emitter and the analyses share."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class Column:
     size: int = 0
 
     def append(self, path: str, signal: Signal) -> None:
-        """Add a signal at the end."""
+        """Append a signal at the end of the column."""
         self.signals[path] = signal
         self.start[path] = self.size
         self.size += signal.size
 
     def rows(self, path: str) -> slice:
-        """Where a signal sits."""
+        """Rows of a signal in the column, as a slice."""
         if path not in self.start:
             raise UnknownNameError(self.kind, path, self.start)
         return slice(self.start[path], self.start[path] + self.signals[path].size)
 
     def labels(self) -> list[str]:
-        """One name per row."""
+        """One name per row of the column."""
         return [name for path, signal in self.signals.items() for name in entry_names(path, signal.size)]
 
 
 @dataclass
 class SampleGroup:
-    """Sampled blocks that run together: the function, and where its results go."""
+    """Sampled blocks that run together: their function, and the destination of its results."""
 
     group: Group
     function: ca.Function
@@ -63,7 +63,7 @@ class Functions:
     """The equations of a diagram as CasADi functions of the columns in ARRAYS."""
 
     rates: ca.Function  # derivatives of x
-    project: ca.Function  # x after a step
+    project: ca.Function  # x on its manifold after a step
     outputs: ca.Function  # all loggable signals
     stops: ca.Function
     groups: list[SampleGroup]
@@ -71,7 +71,7 @@ class Functions:
 
 @dataclass
 class Flat:
-    """Everything about a diagram that the compiler and the analyses need; equations are put together when asked for."""
+    """Columns and equations of a diagram, for compiler and analyses; equations are assembled when first used."""
 
     diagram: Diagram
     step_s: float
@@ -83,17 +83,17 @@ class Flat:
     noise: Column
     log: Column
     stop_names: list[str]
-    tick_noises: list[str]  # noise of continuous blocks
+    tick_noises: list[str]  # noise streams of continuous blocks
     initial_x: np.ndarray
     initial_xd: np.ndarray
-    values: np.ndarray  # parameters as set in the diagram
-    inputs: np.ndarray  # defaults of the external inputs
-    initial_of: dict[str, str] = field(default_factory=dict)  # state path -> parameter that starts it
-    description: str | None = None  # hash of the diagram when it was laid out
+    values: np.ndarray  # parameter values as set in the diagram
+    inputs: np.ndarray  # default values of the external inputs
+    initial_of: dict[str, str] = field(default_factory=dict)  # state path -> parameter with its initial value
+    description: str | None = None  # hash of the diagram at the time of flattening
 
     @functools.cached_property
     def functions(self) -> Functions:
-        """The equations; a model that was kept on disk has them made at first use."""
+        """The equations as CasADi functions; assembled at first use."""
         if self.description is not None and description_of(self.diagram) != self.description:
             raise ModelError(
                 f"a block of '{self.diagram.name}' was changed after the diagram was compiled; compile it again"
@@ -102,22 +102,22 @@ class Flat:
 
     @property
     def rates(self) -> ca.Function:
-        """Derivatives of the continuous states."""
+        """Function of the derivatives of the continuous states."""
         return self.functions.rates
 
     @property
     def project(self) -> ca.Function:
-        """Continuous states after a step, back on their manifold."""
+        """Function of the continuous states after a step, projected to their manifold."""
         return self.functions.project
 
     @property
     def outputs(self) -> ca.Function:
-        """All loggable signals."""
+        """Function of all loggable signals."""
         return self.functions.outputs
 
     @property
     def stops(self) -> ca.Function:
-        """Stop conditions."""
+        """Function of the stop conditions."""
         return self.functions.stops
 
     @property
@@ -127,7 +127,7 @@ class Flat:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many rows the kernel's arrays have, by the names in its source."""
+        """Number of rows of the kernel's arrays, by their names in the C source."""
         return {
             "IB_NX": self.x.size, "IB_NXD": self.xd.size, "IB_NHELD": self.held.size, "IB_NU": self.u.size,
             "IB_NP": self.p.size, "IB_NLOG": self.log.size, "IB_NSTOP": len(self.stop_names),
@@ -135,7 +135,7 @@ class Flat:
 
 
 def flatten(diagram: Diagram, step_s: float) -> Flat:
-    """Validate a diagram and put its equations on flat columns."""
+    """Validate a diagram and write its equations on flat columns."""
     _check_step(step_s)
     diagram.validate()
     return lay_out(diagram, step_s)
@@ -147,9 +147,9 @@ def _check_step(step_s: float) -> None:
 
 
 def lay_out(diagram: Diagram, step_s: float, description: str | None = None) -> Flat:
-    """The columns of a diagram that was validated, and the values at the start."""
+    """Columns of a validated diagram, and the values at the start; without equations."""
     _check_step(step_s)
-    diagram = diagram.subset(diagram.blocks)  # what is done to the description later does not reach the model
+    diagram = diagram.subset(diagram.blocks)  # a copy: later changes of the diagram do not affect the model
     x, xd, held, u, p, noise, log = (
         Column(k) for k in ("state", "state", "held output", "input", "parameter", "noise stream", "signal")
     )
@@ -204,7 +204,7 @@ def lay_out(diagram: Diagram, step_s: float, description: str | None = None) -> 
 
 
 def assemble(flat: Flat) -> Functions:
-    """The equations of a diagram on the columns that it was laid out in."""
+    """Equations of a diagram as functions of its flat columns."""
     diagram = flat.diagram
     assembly = Assembly(diagram)
     eqs = assembly.equations
@@ -246,7 +246,7 @@ def assemble(flat: Flat) -> Functions:
 def _sample_group(
     assembly: Assembly, group: Group, xd: Column, held: Column, function: Callable[[str, list[Expr]], ca.Function]
 ) -> SampleGroup:
-    """One group's function: outputs first, each seeing this instant's outputs of those before it, then updates."""
+    """Function of one group: outputs first, each reading the current outputs of those before it, then updates."""
     results: list[Expr] = []
     targets: list[tuple[str, int, str]] = []
     old: list[Expr] = []
@@ -275,7 +275,7 @@ def _sample_group(
 
 
 def _or_start(assembly: Assembly, path: str, exprs: list[Expr]) -> list[Expr]:
-    """The next states of a block, or its initial ones while the output that resets it is below 0.5."""
+    """Next states of a block, or its initial states while the output that resets it is below 0.5."""
     block, equations = assembly.diagram.blocks[path], assembly.equations[path]
     runs = assembly.source_value(assembly.diagram.resets[path]) > 0.5
     result = []
@@ -291,7 +291,7 @@ def _or_start(assembly: Assembly, path: str, exprs: list[Expr]) -> list[Expr]:
 
 
 def substitute(exprs: list[Expr], old: list[Expr], new: list[Expr]) -> list[Expr]:
-    """Expressions with symbols replaced."""
+    """The expressions with symbols replaced."""
     return list(ca.substitute(exprs, old, new)) if exprs and old else exprs
 
 
@@ -305,17 +305,17 @@ def _collect(
 
 
 def stack(parts: list[Expr]) -> Expr:
-    """Expressions stacked into one column, matrices column by column."""
+    """The expressions stacked into one column, matrices column by column."""
     return ca.vertcat(*[ca.vec(part) for part in parts]) if parts else ca.SX(0, 1)
 
 
 def join(parts: list[np.ndarray]) -> np.ndarray:
-    """Columns joined; an empty list gives an empty column."""
+    """The arrays joined into one column; an empty list gives an empty column."""
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def noise_rows(flat: Flat, path: str) -> tuple[Noise, int]:
-    """A noise stream's declaration and first row."""
+    """Declaration of a noise stream, and its first row."""
     signal = flat.noise.signals[path]
     assert isinstance(signal, Noise)
     return signal, flat.noise.start[path]

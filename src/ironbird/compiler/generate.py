@@ -10,10 +10,10 @@ from ironbird.compiler.emit import Draw, Emitter, Store
 from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
 
-METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # stages of a step
-LOG_PARTS = 32  # into which the loggable signals are cut at the most: bits of a mask
-TRIGGER_S = 0.01  # between two looks at the triggers
-NOISE_S = 1e-3  # in which the counters of noise streams run, so that the noise does not depend on the step
+METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # number of stages of a step
+LOG_PARTS = 32  # most parts into which the loggable signals are divided: bits of a mask
+TRIGGER_S = 0.01  # s between two evaluations of the triggers
+NOISE_S = 1e-3  # s, period of the counters of noise streams, so that the noise does not depend on the step
 
 _RATES = "static void ib_model_rates(ib_s t, const ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p, ib_f *k)"
 _READ = (
@@ -24,7 +24,7 @@ _READ = (
 
 @dataclass
 class Source:
-    """C text and how much work it is: operations in one call of each function."""
+    """C text of a model, and its number of operations in one call of each function."""
 
     text: str
     operations: dict[str, int]
@@ -35,11 +35,11 @@ class Translation:
     """A model as C functions for one or many lanes, without the loop that calls them."""
 
     functions: list[str]
-    sizes: dict[str, int]  # IB_NX and so on, as ib_loop.h lists them
+    sizes: dict[str, int]  # IB_NX and so on, as listed in ib_loop.h
     operations: dict[str, int]
 
     def head(self, step_s: float) -> list[str]:
-        """The definitions that the functions and the loop need."""
+        """C definitions that the functions and the loop need."""
         return [
             *(f"#define {name} {value}" for name, value in self.sizes.items()),
             f"#define IB_STEP_S {float(step_s).hex()} /* {step_s} s */",
@@ -49,21 +49,21 @@ class Translation:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a model is written for people and for compilers that find fault with everything (exported code)."""
+    """Options for exported code, written for human readers and for compilers with strict warnings."""
 
-    out_type: str  # of what the loggable signals are written to
-    out_places: list[str]  # where each of them goes, in C
+    out_type: str  # C type of the structure of loggable signals
+    out_places: list[str]  # destination of each signal, as C text
 
 
 def trigger_every(step_s: float) -> int:
-    """Ticks between two looks at the triggers."""
+    """Ticks between two evaluations of the triggers."""
     return max(1, round(TRIGGER_S / step_s))
 
 
 def noise_count(step_s: float, every: int) -> str:
-    """The counter of a noise stream that is drawn every so many ticks, in C: milliseconds where that is a whole number.
+    """C expression for the counter of a noise stream drawn every so many ticks: in ms where that is a whole number.
 
-    A model that is integrated with longer or shorter steps then meets the same noise.
+    A model that is integrated with longer or shorter steps then has the same noise.
     """
     longer, shorter = step_s / NOISE_S, NOISE_S / step_s
     if longer > 1 and abs(longer - round(longer)) < 1e-9:
@@ -74,12 +74,12 @@ def noise_count(step_s: float, every: int) -> str:
 
 
 def stream_id(path: str) -> int:
-    """The number of a noise stream: it depends on the stream's path alone, not on what else the model has."""
+    """Number of a noise stream, derived from its path alone, so that it does not depend on the rest of the model."""
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "little")
 
 
 def generate(flat: Flat, method: str) -> Source:
-    """Emit one model with the kernel's run loop."""
+    """C source of a model with the kernel's run loop."""
     made = translate(flat, method)
     head = [
         "/* Written by Ironbird from block equations: do not edit. */",
@@ -96,7 +96,7 @@ def generate(flat: Flat, method: str) -> Source:
 
 
 def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translation:
-    """The functions of one model; with a `reader`, written for people."""
+    """C functions of a model without the loop; with a `reader`, in the readable form for export."""
     graph = Graph()
     rates = graph.import_function(flat.rates, ARRAYS)
     project = graph.import_function(flat.project, ARRAYS)
@@ -163,7 +163,7 @@ def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translat
     for group, roots in zip(flat.groups, samples, strict=True):
         key = f"samples every {group.group.rate.every} ticks"
         operations[key] = operations.get(key, 0) + count(roots, kept)
-    if reader:  # compilers warn of functions that are not called
+    if reader:  # compilers warn about functions that are not called
         unused = [] if rates else ["ib_model_rates(", "ib_model_project("]
         unused += [] if stops else ["ib_model_stop("]
         functions = [text for text in functions if not any(name in text.partition("{")[0] for name in unused)]
@@ -177,7 +177,7 @@ def _prelude(emitter: Emitter, stores: list[Store]) -> str:
 
 
 def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
-    """The loggable signals: for people in one function, for the run loop in parts, of which it asks for some."""
+    """C functions of the loggable signals: one in readable code, parts that can be called singly for the run loop."""
     if reader:
         head = f"static void ib_model_log({_READ}{reader.out_type} *out)"
         return emitter.function(head, stores, use_pre=True, use_tick=True)
@@ -217,15 +217,15 @@ def _draws(flat: Flat, path: str, indent: str) -> str:
 
 
 def _draws_of(flat: Flat, paths: list[str], every: int) -> dict[int, Draw]:
-    """How each row of these noise streams is drawn by blocks that run every so many ticks."""
-    found: dict[int, Draw] = {}
+    """How each row of these noise streams is drawn, for blocks that run every so many ticks."""
+    draws: dict[int, Draw] = {}
     count = noise_count(flat.step_s, every)
     for path in paths:
         signal, row = noise_rows(flat, path)
         for i in range(signal.size):
             call = f"ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), {count}, {i // 2}"
-            found[row + i] = Draw(call, row + i - i % 2, i % 2, path)
-    return found
+            draws[row + i] = Draw(call, row + i - i % 2, i % 2, path)
+    return draws
 
 
 def _noise(flat: Flat) -> str:
@@ -268,7 +268,7 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
 
 
 def _swept_rows(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
-    """The sampled states that are computed; one that is only handed on was looked at before."""
+    """C code that checks the computed sampled states; a state that is only copied was checked at its source."""
     rows = [
         row
         for group, nodes in zip(flat.groups, roots, strict=True)

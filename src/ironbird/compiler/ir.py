@@ -1,10 +1,9 @@
 """Value graph of a model: CasADi's instruction lists joined into one graph without repetition.
 
-CasADi gives each function as a list of scalar instructions (`n_instructions`, `instruction_id`, ...). Here
-they become nodes of one graph, so that a value is computed once wherever it is used, and each node
-knows how often it can change: with a parameter, within a tick, or within an integration stage. That is what lets
-the emitter move work out of the stages. All rewriting happens here, once, so that every lane count and machine
-computes the same operations in the same order.
+CasADi gives each function as a list of scalar instructions (`n_instructions`, `instruction_id`, ...). Here they become
+nodes of one graph, so that a value is computed once wherever it is used, and each node records how often it can change:
+with a parameter, within a tick, or within an integration stage. So the emitter can move work out of the stages. All
+rewriting happens here, once, so that every lane count and machine computes the same operations in the same order.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import casadi as ca
 
 from ironbird.errors import CompileError
 
-PARAM, TICK, STAGE = 0, 1, 2  # how often a value can change
+PARAM, TICK, STAGE = 0, 1, 2  # how often a value can change: with a parameter, per tick, per integration stage
 
 # Leaves: arrays of the run loop, and how often their entries can change.
 LEAF_LEVEL = {"p": PARAM, "held": TICK, "u": TICK, "noise": TICK, "t": STAGE, "x": STAGE, "xd": STAGE}
@@ -46,14 +45,14 @@ class Node(NamedTuple):
 
     op: str
     args: tuple[int, ...] = ()
-    value: float = 0.0  # of a constant
-    array: str = ""  # of a leaf
-    row: int = 0  # of a leaf
+    value: float = 0.0  # value of a constant
+    array: str = ""  # array of a leaf
+    row: int = 0  # row of a leaf
 
 
 @dataclass
 class Graph:
-    """All nodes; equal ones are the same number."""
+    """All nodes of a model; equal nodes have the same number."""
 
     nodes: list[Node] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
@@ -66,13 +65,13 @@ class Graph:
         return number
 
     def const(self, value: float) -> int:
-        """A constant."""
-        key = ("const", float(value).hex())  # zeros differ by their sign
+        """Number of the node of a constant."""
+        key = ("const", float(value).hex())  # the key distinguishes zeros by their sign
         known = self._known.get(key)
         return known if known is not None else self._add(key, Node("const", value=float(value)), PARAM)
 
     def leaf(self, array: str, index: int) -> int:
-        """An entry of one of the run loop's arrays."""
+        """Number of the node of an entry of one of the run loop's arrays."""
         key = ("leaf", array, index)
         known = self._known.get(key)
         return known if known is not None else self._add(key, Node("leaf", (), 0.0, array, index), LEAF_LEVEL[array])
@@ -82,7 +81,7 @@ class Graph:
         return self.nodes[node].value if self.nodes[node].op == "const" else None
 
     def op(self, name: str, *args: int) -> int:
-        """An operation, simplified where the result is the same number bit for bit or a stated rounding away."""
+        """Number of the node of an operation, simplified if the result is the same bit for bit or but one rounding."""
         simpler = self._simplify(name, args)
         if simpler is not None:
             return simpler
@@ -123,7 +122,7 @@ class Graph:
         return None
 
     def _as_select(self, a: int, b: int) -> int | None:
-        """CasADi writes if_else(c, x, y) as if_else_zero(c, x) + if_else_zero(!c, y): take it back."""
+        """The selection that CasADi wrote as if_else_zero(c, x) + if_else_zero(!c, y), or None if it is another sum."""
         first, second = self.nodes[a], self.nodes[b]
         if first.op != "if_else_zero" or second.op != "if_else_zero":
             return None
@@ -176,7 +175,7 @@ class Graph:
 
 
 def _fold(name: str, v: list[float]) -> float | None:
-    """Constants folded with IEEE operations only: sums, products, quotients, square roots, signs."""
+    """The result of an operation on constants, if it uses IEEE operations only (+, *, /, sqrt, sign); else None."""
     if name == "add":
         return v[0] + v[1]
     if name == "sub":

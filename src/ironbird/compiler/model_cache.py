@@ -1,9 +1,9 @@
-"""Translated models kept on disk: the C source of a diagram that was translated before is read back.
+"""Cache of translated models on disk: the C source of a diagram that was translated before.
 
-An entry is plain data, one line of JSON and the source, sealed as all entries of the cache are; everything else about a
-model is made from the diagram, which is at hand. The key covers the whole description and the source of this package,
-so that any change of either makes a new entry. Models with blocks from outside the package are not kept, because
-their source may change unseen.
+An entry is plain data, one line of JSON and the source, sealed like all entries of the cache; the rest of a model is
+derived from the diagram. The key covers the whole description and the source of this package, so that any change of
+either gives a new entry. Models with blocks from outside the package are not cached, because their source may change
+unnoticed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ FORMAT = 1
 
 @functools.cache
 def package_hash() -> str:
-    """Hash of this package's source; read again only if a file was changed since it was read last."""
+    """Hash of this package's source; computed again only if a file has changed since."""
     root = Path(__file__).parents[1]
     files = sorted(_sources(str(root)))
-    # The inode's own time (ctime) changes with every write, whatever a program sets the file's time to
+    # The inode change time (ctime) changes with every write, even if a program sets the modification time
     seen = hashlib.sha256(
         repr(
             [
@@ -63,19 +63,19 @@ def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def description(diagram: Diagram) -> str | None:
-    """Hash of a diagram's content, or None if models of it must not be kept."""
+    """Hash of a diagram's content; None if its models must not be cached."""
     if any(not type(block).__module__.startswith("ironbird.") for block in diagram.blocks.values()):
         return None
     return description_of(diagram)
 
 
 def key_of(described: str, step_s: float, method: str) -> str:
-    """The entry of a diagram by the hash of its content."""
+    """Cache key of a diagram, from the hash of its content, the step in s and the integration method."""
     return hashlib.sha256(f"{FORMAT} {described} {step_s!r} {method} {package_hash()}".encode()).hexdigest()
 
 
 def read(key: str) -> Source | None:
-    """A kept model, or None; what is damaged, foreign or of another format counts as none."""
+    """The cached source of a model; None if there is none, or it is damaged or of another format."""
     data = cache.read_entry(_path(cache.checked_folder(), key))
     if data is None:
         return None
@@ -91,13 +91,13 @@ def read(key: str) -> Source | None:
 
 
 def keep(key: str, source: Source) -> None:
-    """Keep a model; not being able to is no error."""
+    """Store a model in the cache; a failure is ignored."""
     head = json.dumps({"format": FORMAT, "operations": source.operations})
     with contextlib.suppress(OSError, IronbirdError):
         path = _path(cache.cache_folder(), key)
         cache.make_folder("models")
         cache.write_entry(path, head.encode() + b"\n" + source.text.encode())
-        for old in path.parent.glob("*.pickle"):  # of earlier versions; never read
+        for old in path.parent.glob("*.pickle"):  # files of earlier versions, never read
             old.unlink()
 
 

@@ -4,11 +4,11 @@ The compiler is `ziglang` from PyPI unless IRONBIRD_CC names another one (a gcc 
 math, no contraction to FMA: the same bytes come out for any lane count, processor and machine.
 
 A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
-at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
-waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
+at once, and with optimisation by a process in the background (docs/adr/0056). Both give the same bytes.
+IRONBIRD_QUICK=0 waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
 
-With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
-UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
+With IRONBIRD_SANITIZE=1 gcc builds code that checks its own memory accesses and arithmetic (AddressSanitizer and
+UndefinedBehaviorSanitizer). Python has to be started with their libraries: see `sanitizer_environment`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FLAGS = [
 ]  # fmt: skip
 NO_COMPILER = "install the package ziglang ('pip install ziglang'), or set IRONBIRD_CC to a gcc or clang"
 NO_MEMORY = "there may be too little memory (compiling takes up to 1 GB): free some or raise the limit, and try again"
-CURES = {  # of what compilers say, zig's words and those of the C library
+CURES = {  # advice by texts in the output of compilers, zig's and the C library's
     (
         "nospaceleft",
         "no space left",
@@ -67,65 +67,65 @@ CURES = {  # of what compilers say, zig's words and those of the C library
 COMPILER_TIMEOUT_S = 600
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
 QUICK = "IRONBIRD_QUICK"
-QUICK_FROM = 200_000  # characters of a text from which on a quick build pays
+QUICK_FROM = 200_000  # characters of a text from which on a quick build saves time
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
-PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.28"]  # the oldest glibc it may meet
+PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.28"]  # the oldest supported glibc
 
 
 SANITIZER_FLAGS = [
     "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1",
 ]  # fmt: skip
-# Of libraries in programs of others: undefined behaviour stops them, without a library of the sanitizer's own
+# For libraries inside other programs: undefined behaviour traps, without the sanitizer's own library
 TRAP_FLAGS = ["-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error", "-g1"]
-SANITIZER_OPTIONS = {  # leaks are Python's own; CasADi and NumPy mix allocators and are not what is looked at
+SANITIZER_OPTIONS = {  # leaks are Python's own; CasADi and NumPy mix allocators and are not tested here
     "ASAN_OPTIONS": "detect_leaks=0:alloc_dealloc_mismatch=0:detect_odr_violation=0:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
 }
 
 
 def sanitized() -> bool:
-    """Whether native code is built to watch itself."""
+    """Whether native code is built with sanitizers (IRONBIRD_SANITIZE)."""
     return os.environ.get("IRONBIRD_SANITIZE", "0") not in ("", "0")
 
 
 def sanitizer_environment(compiler: str = "gcc") -> dict[str, str]:
-    """Variables for a Python process that runs sanitized native code; raises if the compiler has no sanitizers."""
+    """Environment variables for a Python process that runs sanitized code; raises if the compiler has no sanitizers."""
     libraries = []
     for name in ("libasan.so", "libubsan.so"):
         try:
-            said = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, timeout=60)
+            answer = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, timeout=60)
         except OSError as error:
             raise CompileError(f"sanitizers need {compiler}: {error}") from error
-        if not os.path.isabs(said.stdout.strip()):  # it repeats a name that it does not find
+        if not os.path.isabs(answer.stdout.strip()):  # the compiler repeats a name that it does not find
             raise CompileError(f"{compiler} has no {name}: 'apt-get install libgcc-12-dev' (of its version) brings it")
-        libraries.append(os.path.realpath(said.stdout.strip()))
+        libraries.append(os.path.realpath(answer.stdout.strip()))
     return {"IRONBIRD_SANITIZE": "1", "LD_PRELOAD": ":".join(libraries), **SANITIZER_OPTIONS}
 
 
 def _other_compiler() -> str:
-    """A compiler that is not ziglang's; empty if that one is in use."""
+    """Command of a compiler other than ziglang's; empty if ziglang is in use."""
     return os.environ.get("IRONBIRD_CC") or ("gcc" if sanitized() else "")
 
 
 def compiler_command() -> list[str]:
-    """The C compiler in use."""
-    chosen = _other_compiler()
-    return shlex.split(chosen) if chosen else [sys.executable, "-m", "ziglang", "cc"]
+    """Command and arguments of the C compiler in use."""
+    other = _other_compiler()
+    return shlex.split(other) if other else [sys.executable, "-m", "ziglang", "cc"]
 
 
 def common_flags(*, quick: bool = False) -> list[str]:
     """Compiler flags for every lane count and target; `quick` compiles in a quarter of the time."""
     if not sanitized():
         return [flag for flag in FLAGS if flag != "-O2"] + ["-O0", "-DIB_QUICK"] if quick else FLAGS
-    # -O0 compiles in a third of the time, and nothing is optimised away that would be looked at
+    # -O0 compiles in a third of the time, and removes no access that the sanitizers should check
     dropped = {"-O2", "-ffreestanding", "-nostdlib"}
     return [*(flag for flag in FLAGS if flag not in dropped), "-O0", *SANITIZER_FLAGS]
 
 
 @functools.cache
 def compiler_version() -> str:
-    """A text that changes when the compiler does."""
+    """Version text of the compiler; part of the keys of the cache."""
     if not _other_compiler():
         try:
             return "ziglang " + metadata.version("ziglang")
@@ -140,7 +140,7 @@ def compiler_version() -> str:
 
 @functools.cache
 def host_target() -> str:
-    """The widest instruction set of this machine that kernels are built for."""
+    """The widest instruction set of this machine for which kernels are built."""
     machine = platform.machine()
     if machine != "x86_64":
         return machine
@@ -158,7 +158,7 @@ def host_target() -> str:
 
 
 def width_flags(lanes: int) -> list[str]:
-    """Flags for one lane: gathering scalars into vectors takes four times as long to compile and gains nothing."""
+    """Flags by lane count; one lane is not vectorised, which takes four times as long to compile and gains nothing."""
     return ["-fno-slp-vectorize"] if lanes == 1 and not _other_compiler() else []
 
 
@@ -180,7 +180,7 @@ def _headers_text() -> str:
 
 
 def code_hash(text: str, lanes: int, target: str, *, quick: bool = False) -> str:
-    """The key of a library: source, headers, compiler, flags, lane count, target."""
+    """Cache key of a library: hash of source, headers, compiler, flags, lane count and target."""
     parts = [
         text,
         _headers_text(),
@@ -195,7 +195,7 @@ def code_hash(text: str, lanes: int, target: str, *, quick: bool = False) -> str
 
 
 def library_path(text: str, lanes: int, target: str | None = None, *, quick: bool = False) -> Path:
-    """Where the library of a text is kept."""
+    """Path in the cache of the library of a text."""
     key = code_hash(text, lanes, target or host_target(), quick=quick)
     return cache.checked_folder() / key[:2] / f"{key}.so"
 
@@ -208,7 +208,7 @@ def build(text: str, lanes: int, target: str | None = None) -> Path:
 
 
 def build_preload(text: str) -> bytes:
-    """A library for programs of others, to be loaded before their own (LD_PRELOAD); compiled or from the cache."""
+    """Bytes of a library to preload into other programs (LD_PRELOAD), compiled or from the cache."""
     flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS), *(TRAP_FLAGS if sanitized() else [])]
     key = hashlib.sha256("\0".join([text, compiler_version(), *flags, platform.machine()]).encode()).hexdigest()
     path = cache.checked_folder() / key[:2] / f"{key}.so"
@@ -216,22 +216,22 @@ def build_preload(text: str) -> bytes:
 
 
 def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
-    """A library as its compiler wrote it, from the cache if it is there and whole."""
-    found = cache.read_entry(path)
-    if found is not None:
-        return found
+    """Bytes of a library, from the cache if there, else compiled with `compile_it` and stored."""
+    content = cache.read_entry(path)
+    if content is not None:
+        return content
     folder = cache.make_folder(path.parent.name)
     with cache.locked(folder / f"{path.stem}.lock"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", CacheWarning)  # it was reported above
-        found = cache.read_entry(path)  # another process may have built it
-        if found is None:
-            for left in folder.glob(f"build-{path.stem}-*"):  # by a process that was killed
+        warnings.simplefilter("ignore", CacheWarning)  # already reported above
+        content = cache.read_entry(path)  # another process may have built it meanwhile
+        if content is None:
+            for left in folder.glob(f"build-{path.stem}-*"):  # left behind by a process that was killed
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
             try:
-                found = compile_it()
+                content = compile_it()
             except OSError as error:
                 raise cache.cannot_write(path, error) from error
-    return found
+    return content
 
 
 def _compile(text: str, lanes: int, target: str, library: Path, *, quick: bool = False) -> bytes:
@@ -258,7 +258,7 @@ def _compile_with(flags: Sequence[str], text: str, library: Path, libraries: Seq
 
 
 def run_compiler(command: Sequence[str], folder: Path) -> None:
-    """Run the C compiler, which may use a folder; on failure report its output, and the cure where it is known."""
+    """Run the C compiler, which may write to a folder; on failure raise its output, with advice if known."""
     try:
         done = subprocess.run(
             command,
@@ -275,27 +275,28 @@ def run_compiler(command: Sequence[str], folder: Path) -> None:
     except OSError as error:
         raise CompileError(f"C compiler '{command[0]}' cannot be started: {error}; {NO_COMPILER}") from error
     if done.returncode != 0:
-        said = "\n".join(done.stderr.strip().splitlines()[-15:])
+        output = "\n".join(done.stderr.strip().splitlines()[-15:])
         raise CompileError(
-            f"the C compiler failed with code {done.returncode}:\n  {shlex.join(command)}\n{said}{_cure(done, said)}"
+            f"the C compiler failed with code {done.returncode}:\n  {shlex.join(command)}\n"
+            f"{output}{_cure(done, output)}"
         )
 
 
 def _compiler_environment(folder: Path) -> dict[str, str]:
-    """Variables for the compiler: zig keeps nothing, wherever home is, and no sanitizer watches the compiler."""
+    """Environment variables of the compiler: zig's cache is in the folder, sanitizers are off for the compiler."""
     variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" or not sanitized()}
     for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
         variables.setdefault(name, str(folder / "zig"))
     return variables
 
 
-def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:
-    """What helps against some ways in which a compiler fails."""
-    low = said.lower()
+def _cure(done: subprocess.CompletedProcess[str], output: str) -> str:
+    """Advice for a known failure of the compiler, else empty."""
+    low = output.lower()
     for words, cure in CURES.items():
         if any(word in low for word in words):
             return f"\n{cure}"
-    if done.returncode < 0 or done.returncode > 128 or not said:
+    if done.returncode < 0 or done.returncode > 128 or not output:
         return f"\nit was killed: {NO_MEMORY}"
     return ""
 
@@ -304,13 +305,13 @@ def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:
 
 
 def load(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
-    """Native code of a text, compiled or from the cache; what is loaded are the very bytes that were checked."""
+    """Library of a text, compiled or from the cache; the loaded bytes are those that were checked."""
     path = library_path(text, lanes, target)
     return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path)))
 
 
 def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctypes.CDLL, bool]:
-    """Native code of a text, and whether it is optimised.
+    """Library of a text, and whether it is optimised.
 
     If it is in no cache, a quick build gives the same results at once, and a process in the background makes the
     optimised library. Small texts and blocks of lanes (which take a while to fly) are optimised at once.
@@ -318,9 +319,9 @@ def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctyp
     path = library_path(text, lanes, target)
     if not _quick_suits(text, lanes):
         return load(text, lanes, target), True
-    found = cache.read_entry(path)
-    if found is not None:
-        return _loaded_once(path, found), True
+    content = cache.read_entry(path)
+    if content is not None:
+        return _loaded_once(path, content), True
     library = load_unoptimised(text, lanes, target)
     if os.environ.get(QUICK) != "only":
         background.optimise(path, text, lanes, target or host_target())
@@ -334,15 +335,15 @@ def load_unoptimised(text: str, lanes: int, target: str | None = None) -> ctypes
 
 
 def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL | None:
-    """The optimised native code of a text, if it is there by now."""
+    """The optimised library of a text, if it is in the cache by now; else None."""
     path = library_path(text, lanes, target)
-    found = cache.read_entry(path)
-    return _loaded_once(path, found) if found is not None else None
+    content = cache.read_entry(path)
+    return _loaded_once(path, content) if content is not None else None
 
 
 def _quick_suits(text: str, lanes: int) -> bool:
-    wanted = os.environ.get(QUICK, "1") not in ("", "0")
-    return wanted and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
+    enabled = os.environ.get(QUICK, "1") not in ("", "0")
+    return enabled and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
 
 
 def _loaded_once(path: Path, content: bytes) -> ctypes.CDLL:
@@ -353,16 +354,16 @@ def _loaded_once(path: Path, content: bytes) -> ctypes.CDLL:
         return _loaded[digest]
 
 
-_loaded: dict[bytes, ctypes.CDLL] = {}  # by content
+_loaded: dict[bytes, ctypes.CDLL] = {}  # loaded libraries by content
 _loading = threading.Lock()
 
 
 def _load(path: Path, content: bytes) -> ctypes.CDLL:
-    """Load from memory: what happens to the file afterwards does not matter, nor whether its disk allows programs."""
-    if not sanitized():  # its reports name functions only if the file has a name
+    """Load a library from memory, so that later changes of the file, or a disk mounted noexec, do not matter."""
+    if not sanitized():  # sanitizer reports name functions only if the file has a name
         with contextlib.suppress(OSError, AttributeError):
             handle = os.memfd_create(path.name, os.MFD_CLOEXEC)
-            # The handle stays open: the loader knows libraries by their names, and this is the name.
+            # The descriptor stays open: the loader identifies libraries by name, and the name contains its number.
             with os.fdopen(handle, "wb", closefd=False) as file:
                 file.write(content)
             try:
@@ -379,17 +380,17 @@ def _load(path: Path, content: bytes) -> ctypes.CDLL:
 
 
 def check_kernel(library: ctypes.CDLL, lanes: int, sizes: Mapping[str, int]) -> None:
-    """Raise unless a kernel is built for so many lanes and rows: its arrays belong to the caller."""
+    """Raise unless a kernel is built for this number of lanes and these rows: the caller provides its arrays."""
     cure = f"empty the cache folder {cache.cache_folder()}"
     try:
         library.ib_lanes.restype = library.ib_rows.restype = ctypes.c_int64
         library.ib_rows.argtypes = [ctypes.c_int64]
-        found = int(library.ib_lanes())
+        built = int(library.ib_lanes())
         rows = [int(library.ib_rows(place)) for place in range(len(sizes))]
     except AttributeError as error:
         raise CompileError(f"this is no kernel ({error}); {cure}") from error
-    if found != lanes:
-        raise CompileError(f"the kernel was built for {found} lanes, not {lanes}; {cure}")
+    if built != lanes:
+        raise CompileError(f"the kernel was built for {built} lanes, not {lanes}; {cure}")
     if rows != list(sizes.values()):
         ours = list(sizes.values())
         raise CompileError(f"the kernel has {rows} rows of {', '.join(sizes)}, the model {ours}; {cure}")

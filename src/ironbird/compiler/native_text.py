@@ -1,4 +1,4 @@
-"""Native code beside the kernel: texts, built together, and its structures compared with their mirrors."""
+"""Native code besides the kernel: C files built as one library, structures checked against their ctypes mirrors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ironbird.compiler import native
 from ironbird.errors import CompileError
 
 LAYOUT = native.HEADERS / "ib_layout.h"
-CLOCK = native.HEADERS / "ib_clock.h"  # for texts that read the clock, before them
+CLOCK = native.HEADERS / "ib_clock.h"  # needed before texts that read the clock
 Structures = Mapping[str, type[ctypes.Structure]]
 
 
 def load_texts(*paths: Path, structures: Structures | None = None) -> ctypes.CDLL:
-    """Build texts as one library; `structures` are its own by their names there."""
+    """Build C files as one library; `structures` are the ctypes mirrors by their names in C."""
     text = "".join(path.read_text() for path in ([LAYOUT] * (structures is not None) + list(paths)))
     library = native.load(text, 1)
     if structures is not None:
@@ -25,7 +25,7 @@ def load_texts(*paths: Path, structures: Structures | None = None) -> ctypes.CDL
 
 
 def check_layout(library: ctypes.CDLL, structures: Structures) -> None:
-    """Raise unless fields and sizes of the structures are in Python where they are in the library."""
+    """Raise unless fields and sizes of the structures are the same in Python and in the library."""
     library.ib_layout_name.restype, library.ib_layout_name.argtypes = ctypes.c_char_p, [ctypes.c_int64]
     library.ib_layout_value.restype, library.ib_layout_value.argtypes = ctypes.c_int64, [ctypes.c_int64]
     names = itertools.takewhile(lambda name: name is not None, map(library.ib_layout_name, itertools.count()))

@@ -1,8 +1,9 @@
 """Sine, cosine, arc cosine and hypotenuse of columns, with the bits of the kernel (compiler/c/ib_math.h).
 
-NumPy's own differ in the last digit from one processor to another, because it takes other code on each. Here are only
-operations that IEEE 754 rounds in one way, in the order of the kernel: a margin is the same number on every machine, in
-one lane and in many, and a trigger sees what a requirement sees. Angles above 2^40 rad are not numbers, as there.
+NumPy's own functions differ in the last digit between processors, because it uses different code on each. This module
+uses only operations that IEEE 754 rounds uniquely, in the order of the kernel: a margin is the same number on every
+machine, in one lane and in many, and triggers and requirements have the same values. Angles above 2^40 rad give NaN, as
+in the kernel.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ _ARC = (
 
 
 def cos(x: np.ndarray) -> np.ndarray:
-    """Cosine (ib_cos)."""
+    """Cosine of each entry (rad), with the kernel's bits (ib_cos)."""
     quadrant, sine, cosine = _in_quadrant(x)
     return _flipped(np.where(quadrant & 1, sine, cosine), (quadrant + np.uint64(1)) & 2)
 
 
 def sin(x: np.ndarray) -> np.ndarray:
-    """Sine (ib_sin)."""
+    """Sine of each entry (rad), with the kernel's bits (ib_sin)."""
     quadrant, sine, cosine = _in_quadrant(x)
     return _flipped(np.where(quadrant & 1, cosine, sine), ((quadrant & 2) != 0) ^ np.signbit(x))
 
 
 def acos(x: np.ndarray) -> np.ndarray:
-    """Arc cosine (ib_acos); what is beyond 1 or -1 by rounding counts as 1 or -1."""
+    """Arc cosine of each entry in rad (ib_acos); arguments beyond 1 or -1 count as 1 or -1."""
     x = np.minimum(np.maximum(x, -1.0), 1.0)  # entries of a rotation matrix can be 1 + 1e-16
     a, left = np.abs(x), np.signbit(x)
     big = a > 0.5
@@ -70,7 +71,7 @@ def hypot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _in_quadrant(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Quadrant of an angle's size, sine and cosine of what is left of it (ib_reduce, ib_sincos_quadrant)."""
+    """Quadrant of each angle's absolute value, and sine and cosine of the remainder (ib_reduce, ib_sincos_quadrant)."""
     a = np.abs(np.asarray(x, np.float64))
     t = np.asarray(a * _TWO_BY_PI + _MAGIC)
     n = t - _MAGIC
@@ -86,7 +87,7 @@ def _in_quadrant(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _polynomial(z: np.ndarray, parts: tuple[tuple[str, ...], tuple[str, ...]]) -> np.ndarray:
-    """Even and odd terms as two chains, lowest order first."""
+    """Polynomial in z, even and odd terms as two chains, lowest order first (the kernel's order of operations)."""
     z2 = z * z
     even, odd = (_chain(z2, part) for part in parts)
     return even + z * odd

@@ -1,6 +1,6 @@
 """Numbers of the language of conditions, computed from columns of values.
 
-What is not rounded in one way by IEEE 754 is computed as the kernel does (`elementary.py`).
+Functions that IEEE 754 does not round uniquely are computed as in the kernel (`elementary.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def values(term: Term, column: Callable[[str], np.ndarray]) -> np.ndarray:
     """Values of a number, in the shape of the columns or a scalar. `column` gives those of a signal.
 
-    What cannot be computed (the root of a negative number) is NaN.
+    A result that does not exist (the root of a negative number) is NaN.
     """
     if isinstance(term, Number):
         return np.asarray(term.value)

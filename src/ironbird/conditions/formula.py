@@ -28,8 +28,8 @@ Time
 How tightly they bind, from loose to tight: implies, or, and, until, then not and the operators of time, then
 comparisons, + -, * /, minus. So `always x < 3 m and y < 3 m` is `(always (x < 3 m)) and (y < 3 m)`: write brackets.
 
-A trigger is a condition about now (`trigger.py`): without time, rise and fall. Before it had units; its old texts are
-read as SI (`old_form`), and `Parser.new_text` says them in today's form.
+A trigger is a condition about now (`trigger.py`): without operators of time, rise and fall. Old triggers without units
+are read as SI (`old_form`), and `Parser.new_text` rewrites them with units.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from ironbird.conditions.names import RUN_UNITS, Names
 from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text, written_unit
 from ironbird.errors import ConditionError, UnknownNameError, shortened
 
-DEEPEST = 100  # brackets in brackets, and operators in a row
-LONGEST = 100_000  # signs of one text
-WIDEST = 160  # signs of a line that a message shows
+DEEPEST = 100  # limit for nested brackets and for operators in a row
+LONGEST = 100_000  # characters of one text
+WIDEST = 160  # characters of a line shown in a message
 
-Span: TypeAlias = tuple[int, int]  # from where to where a part stands in the text
+Span: TypeAlias = tuple[int, int]  # first and last offset of a part in the text
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in SI, or a word's number; `unit` is empty for a plain number."""
+    """A constant in SI, or the number of a word (a mode's name); `unit` is empty for a plain number."""
 
     value: float
     dimension: Dimension
@@ -65,7 +65,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Signal:
-    """A column of a trace."""
+    """A signal: one column of a trace."""
 
     column: str
     dimension: Dimension
@@ -76,7 +76,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Call:
-    """A function or an operator of numbers."""
+    """A function or an arithmetic operator with its arguments."""
 
     function: str
     arguments: tuple[Term, ...]
@@ -90,7 +90,7 @@ Term: TypeAlias = Number | Signal | Call
 
 @dataclass(frozen=True)
 class Compare:
-    """A comparison. `==` and `!=` have a tolerance, or None for whole numbers and words."""
+    """A comparison of two numbers. `==` and `!=` have a tolerance, or None for whole numbers and words."""
 
     operator: str
     left: Term
@@ -100,14 +100,14 @@ class Compare:
 
 @dataclass(frozen=True)
 class Not:
-    """The contrary."""
+    """Negation of a condition: `not f`."""
 
     child: Node
 
 
 @dataclass(frozen=True)
 class Join:
-    """Two conditions: `and`, `or`, `implies`."""
+    """Two conditions joined by `and`, `or` or `implies`."""
 
     operator: str
     left: Node
@@ -116,7 +116,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Edge:
-    """`rise` or `fall`."""
+    """`rise(f)` or `fall(f)`: the condition has just become true, or untrue."""
 
     operator: str
     child: Node
@@ -124,14 +124,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Truth:
-    """A condition without degrees."""
+    """`truth(f)`: the condition with a margin of only +inf or -inf."""
 
     child: Node
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Seconds from now, both included; `last_s` instead counts from the end of the run."""
+    """Interval in seconds from now, bounds included; with `last_s` the last seconds of the run instead."""
 
     low_s: float = 0.0
     high_s: float = math.inf
@@ -140,7 +140,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Window:
-    """`always`, `eventually`, `historically`, `once`."""
+    """`always`, `eventually`, `historically` or `once` over an interval."""
 
     operator: str
     interval: Interval
@@ -149,7 +149,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Until:
-    """The right one comes in the interval, the left one holds before."""
+    """`f until[a, b] g`: the right condition holds at a sample of the interval, the left one at all samples before."""
 
     interval: Interval
     left: Node
@@ -161,12 +161,12 @@ Node: TypeAlias = Compare | Not | Join | Edge | Truth | Window | Until
 
 @dataclass(frozen=True)
 class Formula:
-    """A condition that was read."""
+    """A parsed condition: its tree, its text and the signals it reads."""
 
     text: str
     root: Node
-    signals: tuple[str, ...]  # columns that a trace must have
-    horizon_s: float  # how far behind the first sample it looks; inf if to the end
+    signals: tuple[str, ...]  # signals that a trace must contain
+    horizon_s: float  # s, how far after the first sample it looks; inf if to the end of the run
     words: Mapping[str, float]
 
 
@@ -187,12 +187,12 @@ _STRENGTH = {
 _PREFIX, _SUM, _MINUS = 5, 7, 9
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _WINDOWS = ("always", "eventually", "historically", "once")
-_SLIPS = {  # signs that people write by habit
+_SLIPS = {  # operators of other languages that users write by habit
     "=": "'==' to compare", "&": "'and'", "|": "'or'", "!": "'not', or '!=' to compare", "²": "'^2' in a unit",
     "°": "'deg'", "≤": "'<='", "≥": "'>='", "≠": "'!='", "^": "x * x: a power stands in a unit alone",
 }  # fmt: skip
 _KEYWORDS = ("and", "or", "implies", "until", "not", "within", "end", *_WINDOWS)
-_OF_NUMBERS = {  # least number of arguments
+_OF_NUMBERS = {  # minimum number of arguments
     "abs": 1, "sqrt": 1, "cos": 1, "sin": 1, "acos": 1, "min": 2, "max": 2, "hypot": 2, "norm": 2,
 }  # fmt: skip
 _OF_CONDITIONS = ("rise", "fall", "truth")
@@ -200,11 +200,11 @@ _ANGLE = read_unit("rad").dimension
 
 
 class UnitsDifferError(ConditionError):
-    """Two numbers that belong together measure different things."""
+    """Two numbers that are compared or added have different dimensions."""
 
 
 class _Token(NamedTuple):
-    """A piece of the text from `at` on."""
+    """One token of the text, beginning at offset `at`."""
 
     kind: str
     text: str
@@ -217,20 +217,20 @@ class _Token(NamedTuple):
 
 
 class Parser:
-    """Precedence climbing over the tokens of one text; `kind` says in messages what it is.
+    """Parser of one text by precedence climbing; `kind` is the noun for the text in messages.
 
-    With `old_form`, what triggers were before they had units is understood too: a plain number beside one with a unit
+    With `old_form`, triggers written before units were required are accepted: a plain number next to one with a unit
     is in SI, `==` without a tolerance is exact, a number as a condition means that it is not zero.
     """
 
     def __init__(self, text: str, names: Names, kind: str = "requirement", *, old_form: bool = False) -> None:
         self.text, self.names, self.kind, self.old_form = text, names, kind, old_form
         self.units = {**RUN_UNITS, **names.units}
-        self.used: dict[str, None] = {}  # columns in the order of the text
+        self.used: dict[str, None] = {}  # signals in the order of the text
         self.level = 0
         if len(text) > LONGEST:
             raise ConditionError(f"a {kind} of {len(text)} signs is too long; the most is {LONGEST}")
-        self.missing: list[tuple[int, str]] = []  # what today's form has, and where
+        self.missing: list[tuple[int, str]] = []  # offset and text of the units to insert
         self.tokens = self._tokens()
         self.place = 0
 
@@ -239,7 +239,7 @@ class Parser:
         line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
         lines = self.text.split("\n")
         shown = lines[line - 1] if self.text.strip() else ""
-        if len(shown) > WIDEST:  # the part around the place
+        if len(shown) > WIDEST:  # the part of the text around the place
             begin = max(0, min(column - WIDEST // 2, len(shown) - WIDEST))
             shown, column_shown = f"…{shown[begin : begin + WIDEST]}…", column - begin + 1
         else:
@@ -249,7 +249,7 @@ class Parser:
     # Tokens
 
     def _tokens(self) -> list[_Token]:
-        found: list[_Token] = []
+        tokens: list[_Token] = []
         text, at = self.text, 0
         while match := _TOKEN.match(text, at):
             kind = match.lastgroup
@@ -258,16 +258,16 @@ class Parser:
             unit = ""
             if kind == "number":
                 unit, at = self._unit(at)
-            found.append(_Token(kind, text[begin:at], begin, unit))
+            tokens.append(_Token(kind, text[begin:at], begin, unit))
         if rest := text[at:].lstrip():
             at = len(text) - len(rest)
             if rest[0] in _SLIPS:
                 self._fail(f"cannot read '{rest[0]}'; write {_SLIPS[rest[0]]}", at)
             self._fail(f"cannot read '{shortened(rest.split()[0])}'", at)
-        return [*found, _Token("end of text", "", len(self.text.rstrip()))]
+        return [*tokens, _Token("end of text", "", len(self.text.rstrip()))]
 
     def _unit(self, at: int) -> tuple[str, int]:
-        """The unit behind a number, and where it ends."""
+        """The unit after a number, and the offset of its end."""
         match = _UNIT.match(self.text, at)
         if match is None or match[1] in _KEYWORDS:
             return "", at
@@ -285,10 +285,10 @@ class Parser:
     def _next(self) -> _Token:
         return self.tokens[self.place]
 
-    def _take(self, wanted: str = "") -> _Token:
+    def _take(self, expected: str = "") -> _Token:
         token = self._next
-        if wanted and token.text != wanted:
-            self._fail(f"'{wanted}' is missing{self._instead(token)}", token.at)
+        if expected and token.text != expected:
+            self._fail(f"'{expected}' is missing{self._instead(token)}", token.at)
         if token.kind == "end of text":
             self._fail("it ends too early", token.at)
         self.place += 1
@@ -298,24 +298,24 @@ class Parser:
         return f" before '{token.text}'" if token.text else ""
 
     def _since(self, at: int) -> tuple[str, Span]:
-        """The text from a place to the last token taken, and its span."""
+        """The text from an offset to the last token taken, and its span."""
         span = at, self.tokens[self.place - 1].end
         return " ".join(self.text[slice(*span)].split()), span
 
     # Grammar
 
     def parse(self) -> Formula:
-        """The whole text as a condition."""
+        """Parse the whole text as a condition."""
         root = self._condition(self._whole(), 0, f"a {self.kind}")
         return Formula(self.text, root, tuple(self.used), max(_horizon(root), 0.0), dict(self.names.words))
 
     def parse_number(self) -> Term:
-        """The whole text as a number."""
+        """Parse the whole text as a number."""
         return self._term(self._whole(), 0, self.kind)
 
     @property
     def new_text(self) -> str:
-        """The text that was read, in today's form."""
+        """The parsed text, rewritten with units."""
         text = self.text
         for at, more in reversed(sorted(self.missing, key=lambda part: part[0])):
             after = text[at:]
@@ -392,7 +392,7 @@ class Parser:
         return Number(value, dimension, token.text, token.unit, span=(token.at, token.end))
 
     def _quantity(self, token: _Token, usual: str) -> tuple[float, Dimension]:
-        """Value in SI and dimension of a number; `usual` is the unit of one without."""
+        """Value in SI and dimension of a number token; `usual` is the unit assumed for one without a unit."""
         try:
             unit = read_unit(token.unit or usual)
         except ConditionError as error:
@@ -443,7 +443,7 @@ class Parser:
         return Call(token.text, tuple(terms), dimension, *self._since(token.at))
 
     def _comparison(self, first: Term | Node, token: _Token, at: int) -> Node:
-        """One comparison, or a chain of them."""
+        """Parse one comparison, or a chain such as `10 m < altitude < 60 m`."""
         left = self._term(first, at, token.text)
         parts: list[Node] = []
         while True:
@@ -474,7 +474,7 @@ class Parser:
         if any(isinstance(t, Number) and t.dimension == NONE and t.value == round(t.value) for t in (left, right)):
             return None
         if self.old_form:
-            self.missing.append((self.tokens[self.place - 1].end, " within 0"))  # behind its brackets
+            self.missing.append((self.tokens[self.place - 1].end, " within 0"))  # after its brackets
             return 0.0
         self._fail(
             f"'{token.text}' needs a tolerance, except for words and whole numbers: write "
@@ -539,14 +539,14 @@ class Parser:
     # Names and kinds
 
     def _named(self, token: _Token) -> Term:
-        """A signal, an alias or a word."""
+        """The term of a name: a signal, an alias or a word."""
         name = token.text
         base, bracket, index = name.partition("[")
         aliases, words = self.names.aliases, self.names.words
         path = aliases.get(name) or aliases.get(base, base) + bracket + index
         vector = path.partition("[")[0]
         if path == f"{vector}[0]" and vector in self.names.rows:
-            path = vector  # the only entry
+            path = vector  # the only entry of the signal
         unit = self.units.get(path, self.units.get(vector) if "[" in path and not self.names.rows else None)
         if unit is not None:
             self.used[path] = None
@@ -586,7 +586,7 @@ class Parser:
         return part
 
     def _common(self, left: Term, right: Term, verb: str, link: str, at: int) -> tuple[Term, Term]:
-        """Two numbers of one dimension, or of which one is a plain 0."""
+        """Both terms converted to one dimension (a plain 0 fits all); raises an error if their dimensions differ."""
         if left.dimension == right.dimension or _is_zero(left) or _is_zero(right):
             return left, right
         if self.old_form and _lacks_unit(left):
@@ -598,14 +598,14 @@ class Parser:
                 unit = _unit_of(other)
                 hint = " or deg" if unit == "rad" else " or deg/s" if unit == "rad/s" else ""
                 cure = f"{plain.text} {unit}"
-                if unit.startswith("1/") or not written_unit(other.dimension):  # cannot stand behind a number
+                if unit.startswith("1/") or not written_unit(other.dimension):  # this character cannot follow a number
                     cure = f"{plain.text} * {_one(other.dimension)}"
                 self._fail(f"{plain.text} has no unit, {other.text} has {unit}: write '{cure}'{hint}", at)
         why = f"{verb} {left.text} [{_unit_of(left)}] {link} {right.text} [{_unit_of(right)}]: the units differ"
         self._fail(why, at, UnitsDifferError)
 
     def _in_si(self, plain: Term, other: Term) -> Term:
-        """A number without unit, taken to be in the SI unit of another one."""
+        """A number without unit, interpreted in the SI unit of the other term."""
         unit = written_unit(other.dimension)
         begin, end = plain.span
         if isinstance(plain, Number) and not plain.unit and unit:
@@ -616,7 +616,7 @@ class Parser:
 
 
 def _one(dimension: Dimension) -> str:
-    """The SI unit of a dimension as a number that can be written: no unit has half a power."""
+    """The number 1 with the SI unit of a dimension, as text: `1 m/s`; for half powers a square root, `sqrt(1 m)`."""
     unit = written_unit(dimension)
     return f"1 {unit}" if unit else f"sqrt({_one(raise_to(dimension, 2))})"
 
@@ -630,22 +630,22 @@ def _is_word(term: Term) -> bool:
 
 
 def _lacks_unit(term: Term) -> bool:
-    """Whether a term is a plain number, or made of such; per cent is a unit."""
+    """Whether a term is a plain number or built from plain numbers; per cent counts as a unit."""
     return term.dimension == NONE and not (isinstance(term, Number) and (term.unit or term.is_word))
 
 
 def _dimension(*terms: Term) -> Dimension:
-    """What terms share of which some may be a plain 0."""
+    """The common dimension of several terms; a plain 0 fits any."""
     return next((term.dimension for term in terms if not _is_zero(term)), NONE)
 
 
 def _unit_of(term: Term) -> str:
-    """The unit of a term, for people."""
+    """Unit of a term as readable text."""
     return (term.unit if isinstance(term, Number | Signal) else "") or si_text(term.dimension)
 
 
 def _horizon(node: Node) -> float:
-    """How many seconds after now a condition looks."""
+    """How many seconds after now a condition needs to look."""
     if isinstance(node, Compare):
         return 0.0
     if isinstance(node, Join):
@@ -659,10 +659,10 @@ def _horizon(node: Node) -> float:
 
 
 def parse_formula(text: str, names: Names) -> Formula:
-    """Read a requirement."""
+    """Parse a requirement: text and the names of a model to a `Formula`."""
     return Parser(text, names).parse()
 
 
 def parse_number(text: str, names: Names) -> Term:
-    """Read a number, such as the definition of a derived signal."""
+    """Parse a number with units, such as the definition of a derived signal."""
     return Parser(text, names, "definition").parse_number()

@@ -1,4 +1,4 @@
-"""What the language of conditions must know of a model: signals with units, short names, words, derived signals."""
+"""Names that a condition may use on a model: signals with units, aliases, words and derived signals."""
 
 from __future__ import annotations
 
@@ -9,43 +9,42 @@ from typing import Protocol
 
 from ironbird.model.signal import Signal, entry_names
 
-# Names beside the signals of a vehicle, with their units. A trigger knows `time` alone.
+# Names in addition to the vehicle's signals, with their units. A trigger knows only `time`.
 RUN_UNITS = {
-    "crashed": "1",  # becomes 1 in the last row of a flight that ended by a crash
-    "completed": "1",  # 1 from when the mission is completed
-    "fault_active": "1",  # 1 from the start of the first fault on
-    "time": "s",  # since the start of the run
+    "crashed": "1",  # 1 in the last row of a flight that ended in a crash
+    "completed": "1",  # 1 once the mission is completed
+    "fault_active": "1",  # 1 from the start of the first fault
+    "time": "s",  # s since the start of the run
 }
 _PATH = re.compile(r"\w+(?:/\w+)*\.\w+(?:\[\d+\])?")
 
 
 class HasSignals(Protocol):
-    """A compiled model, or anything else that can list its signals in the kernel's order."""
+    """A compiled model, or another object that lists its signals in the kernel's order."""
 
     def signals(self) -> Mapping[str, Signal]:
-        """All signals that can be logged, by path."""
+        """All signals that can be logged, by path, in the kernel's order."""
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A signal computed from others: its unit, and its definition in the language of conditions."""
+    """A signal computed from others: its unit, and its definition as a number in the language of conditions."""
 
     unit: str
     text: str
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The entries of signals that the definition names."""
+        """Signal entries that the definition reads."""
         return tuple(dict.fromkeys(_PATH.findall(self.text)))
 
 
 @dataclass(frozen=True)
 class Names:
-    """All that a condition may name.
+    """All names that a condition may use.
 
-    `units` has each signal's unit: a vector entry by entry (`body.p_NB_N[2]`) or, where no kernel is concerned, as a
-    whole (any index is then taken). `rows` is empty unless the names are those of a model: the kernel's row of each
-    entry.
+    `units` has each signal's unit: a vector entry by entry (`body.p_NB_N[2]`) or, if no kernel is used, as a whole (any
+    index is then accepted). `rows` is empty unless the names are those of a model: the kernel's row of each entry.
     """
 
     units: Mapping[str, str]
@@ -62,9 +61,9 @@ class Names:
         words: Mapping[str, float] | None = None,
         derived: Mapping[str, Derived] | None = None,
     ) -> Names:
-        """The names of a model; aliases and derived signals whose sources it lacks are left out.
+        """Names of a model; aliases and derived signals whose sources the model lacks are left out.
 
-        An alias may lead to a derived signal.
+        An alias may refer to a derived signal.
         """
         units: dict[str, str] = {}
         for path, signal in model.signals().items():

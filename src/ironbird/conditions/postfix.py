@@ -1,4 +1,4 @@
-"""Numbers of the language of conditions as postfix code (`runtime/predicate.py`): for the kernel and for margins."""
+"""Numbers of the language of conditions compiled to postfix code (`runtime/predicate.py`), for triggers and margins."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _BINARY = {
 
 
 class Postfix:
-    """Code under construction; what a signal is, whoever derives from it says."""
+    """Builder of postfix code; subclasses define how a signal is pushed on the stack."""
 
     def __init__(self) -> None:
         self.code: list[tuple[int, int]] = []
         self.constants: list[float] = []
 
     def emit(self, op: int, argument: int = 0) -> None:
-        """One operation more."""
+        """Append one operation with its argument to the code."""
         self.code.append((op, argument))
 
     def constant(self, value: float) -> None:
-        """Leaves a constant."""
+        """Append code that pushes a constant."""
         self.emit(Op.PUSH_CONSTANT, len(self.constants))
         self.constants.append(value)
 
     @abstractmethod
     def signal(self, term: Signal) -> None:
-        """Leaves the value of a signal."""
+        """Append code that pushes the value of a signal."""
 
     def number(self, term: Term) -> None:
-        """Leaves a number."""
+        """Append code that pushes the value of a number (any term)."""
         if isinstance(term, Number):
             self.constant(term.value)
         elif isinstance(term, Signal):

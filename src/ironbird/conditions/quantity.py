@@ -1,4 +1,4 @@
-"""Units in the text of conditions: what they measure, and their size in SI."""
+"""Units in the text of conditions: their dimensions and their sizes in SI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ironbird.errors import ConditionError, UnknownNameError, shortened
 from ironbird.units import FOOT_M, KNOT_MPS
 
-Dimension: TypeAlias = tuple[float, ...]  # exponents of m, kg, s, rad, A, K; halves occur in noise densities
+Dimension: TypeAlias = tuple[float, ...]  # exponents of m, kg, s, rad, A, K; half powers occur in noise densities
 
 NONE: Dimension = (0.0,) * 6
 _BASES = ("m", "kg", "s", "rad", "A", "K")
@@ -19,7 +19,7 @@ _BASES = ("m", "kg", "s", "rad", "A", "K")
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit: `size` of it in SI, and its dimension."""
+    """A unit: its size in SI units, and its dimension."""
 
     size: float
     dimension: Dimension
@@ -47,9 +47,9 @@ HIGHEST_POWER = 99
 MOST_FACTORS = 16
 
 
-@functools.lru_cache(maxsize=4096)  # texts of others come here too
+@functools.lru_cache(maxsize=4096)  # texts from other programs are parsed here too
 def read_unit(text: str) -> Unit:
-    """A unit such as `m/s^2`, `deg/s` or `rad/s/sqrt(Hz)`."""
+    """Parse a unit such as `m/s^2`, `deg/s` or `rad/s/sqrt(Hz)`."""
     size, dimension, at, count = 1.0, NONE, 0, 0
     while at < len(text):
         match = _FACTOR.match(text, at)
@@ -80,17 +80,17 @@ def read_unit(text: str) -> Unit:
 
 
 def multiply(left: Dimension, right: Dimension) -> Dimension:
-    """The dimension of a product."""
+    """Dimension of the product of two quantities."""
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
 def raise_to(dimension: Dimension, power: float) -> Dimension:
-    """The dimension of a power."""
+    """Dimension of a power of a quantity."""
     return tuple(a * power for a in dimension)
 
 
 def si_text(dimension: Dimension) -> str:
-    """The SI unit of a dimension, as people write it: `m/s^2`, `N`, `1`."""
+    """The SI unit of a dimension in the usual notation: `m/s^2`, `N`, `1`."""
     for symbol, unit in SYMBOLS.items():
         if unit.dimension == dimension and unit.size == 1.0 and symbol != "Hz":
             return symbol
@@ -103,7 +103,7 @@ def si_text(dimension: Dimension) -> str:
 
 
 def written_unit(dimension: Dimension) -> str:
-    """The SI unit of a dimension as it is written behind a number, `m^-1` for `1/m`; empty if a power is not whole."""
+    """The SI unit of a dimension as written after a number, `m^-1` for `1/m`; empty for half powers."""
     if any(power != round(power) for power in dimension):
         return ""
     above, *below = si_text(dimension).split("/")

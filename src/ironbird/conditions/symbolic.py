@@ -28,7 +28,7 @@ _BINARY: dict[str, Callable[[ca.SX, ca.SX], ca.SX]] = {
 
 
 def expression(term: Term, signal: Callable[[str], ca.SX]) -> ca.SX:
-    """The CasADi expression of a number; `signal` gives that of a signal by its path."""
+    """The CasADi expression of a number; `signal` returns the expression of a signal by its path."""
     if isinstance(term, Number):
         return ca.SX(term.value)
     if isinstance(term, Signal):
@@ -38,7 +38,7 @@ def expression(term: Term, signal: Callable[[str], ca.SX]) -> ca.SX:
         return _UNARY[term.function](arguments[0])
     if term.function == "norm":
         return ca.sqrt(sum((x * x for x in arguments[1:]), arguments[0] * arguments[0]))
-    found = arguments[0]
+    result = arguments[0]
     for other in arguments[1:]:
-        found = _BINARY[term.function](found, other)
-    return found
+        result = _BINARY[term.function](result, other)
+    return result

@@ -4,8 +4,8 @@
     tilt > 30 deg or not (battery >= 50 %)
 
 Derived signals are expanded. Time (always, until, rise, ...) is refused: a trigger fires when its condition first
-holds, and the start of its fault counts from there. Where a requirement's margin is 0 the trigger goes by its operator:
-`x > 3 m` does not hold at 3 m, `x >= 3 m` does. A value that is not a number makes the whole condition untrue.
+holds, and the start of its fault counts from there. Where a requirement's margin is 0 the operator of the trigger
+decides: `x > 3 m` does not hold at 3 m, `x >= 3 m` does. A value that is not a number makes the whole condition untrue.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ironbird.errors import ConditionError, UnitsWarning
 from ironbird.runtime.predicate import LONGEST, Op, Predicate
 
 _COMPARISONS = {"<": Op.LESS, "<=": Op.LESS_EQUAL, ">": Op.GREATER, ">=": Op.GREATER_EQUAL}
-LONGEST_CHAIN = 16  # comparisons in a row, through which units are handed on
+LONGEST_CHAIN = 16  # limit for comparisons in a row, through which units are propagated
 WHOLE = 0.5  # words and whole numbers that differ by less are equal, as in requirements
 _UNKNOWN_YET = {
     "crashed": "the flight ends with a crash: nothing can be triggered by it",
@@ -43,7 +43,7 @@ _UNKNOWN_YET = {
 
 
 def compile_trigger(text: str, names: Names) -> Predicate:
-    """The kernel's form of a trigger on the model that the names are of.
+    """Compile a trigger to the kernel's predicate, for the model that the names belong to.
 
     A text without units is read as SI; UnitsWarning then shows it with units, once for each text.
     """
@@ -56,7 +56,7 @@ def compile_trigger(text: str, names: Names) -> Predicate:
 
 
 def unit_advice(text: str, names: Names) -> str | None:
-    """The text of a trigger with units if it lacks some, else None; one that cannot be read raises ConditionError."""
+    """The trigger's text with the missing units added, None if none is missing; ConditionError if it cannot be read."""
     new_text = _read(text, names)[1]
     return None if new_text == text else new_text
 
@@ -64,13 +64,14 @@ def unit_advice(text: str, names: Names) -> str | None:
 def _read(text: str, names: Names) -> tuple[Formula, str]:
     parser = Parser(text, names, "trigger", old_form=True)
     formula, new_text = parser.parse(), parser.new_text
-    for _ in range(LONGEST_CHAIN if new_text != text else 0):  # a number that got a unit asks for one beside it
+    # once a number has a unit, the number it is compared with needs one too
+    for _ in range(LONGEST_CHAIN if new_text != text else 0):
         again = Parser(new_text, names, "trigger", old_form=True)
         try:
             again.parse()
-        except UnitsDifferError:  # a number between two that measure different things
+        except UnitsDifferError:  # a number between two of different dimensions
             raise
-        except ConditionError:  # too long now
+        except ConditionError:  # the text with units is too long
             break
         if again.new_text == new_text:
             break
@@ -84,7 +85,7 @@ def _warn(text: str, new_text: str) -> None:
 
 
 class _Code(Postfix):
-    """Postfix code of a trigger under construction."""
+    """Builder of a trigger's postfix code."""
 
     def __init__(self, formula: Formula, names: Names) -> None:
         super().__init__()
@@ -94,13 +95,13 @@ class _Code(Postfix):
         return ConditionError(f"trigger '{self.text}': {why}")
 
     def emit(self, op: int, argument: int = 0) -> None:
-        """One operation more, as long as the kernel takes it."""
+        """Append one operation; raises an error if the code exceeds the kernel's limit."""
         if len(self.code) >= LONGEST:
             raise self._fail(f"it takes more than {LONGEST} steps in the kernel; shorten it")
         super().emit(op, argument)
 
     def condition(self, node: Node) -> None:
-        """Leaves 1 (true), 0 or NaN."""
+        """Append code that pushes 1 (true), 0 (false) or NaN."""
         if isinstance(node, Compare):
             self._compare(node)
         elif isinstance(node, Not):
@@ -142,7 +143,7 @@ class _Code(Postfix):
             self.emit(Op.LESS_EQUAL if same else Op.GREATER)
 
     def signal(self, term: Signal) -> None:
-        """Leaves the value of a signal of the model."""
+        """Append code that pushes the value of a model signal."""
         if term.column == "time":
             self.emit(Op.PUSH_TIME)
         elif term.column in RUN_UNITS:

@@ -1,1 +1,1 @@
-"""Faults as data: what breaks, how, and how it is named."""
+"""Faults as data: which parameter or signal they change, how, and their names."""

@@ -1,4 +1,4 @@
-"""Faults of the energy supply."""
+"""Faults of batteries, their measurement and the energy supply."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ FAULTS = (
         witness="battery.remaining",
     ),
 )
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"battery.": "power supply voltage energy cell"}

@@ -1,4 +1,4 @@
-"""All faults by id, and the grammar in which they are ordered."""
+"""Catalogue of all faults by id, and the text form in which they are injected."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ class Catalogue(Mapping[str, Fault]):
         return f"Catalogue({', '.join(map(str, self._files))})"
 
     def users(self) -> dict[str, Fault]:
-        """Those that are not Ironbird's own, by id."""
-        found: dict[str, Fault] = {}
+        """Faults that are not Ironbird's own, by id."""
+        faults: dict[str, Fault] = {}
         for file in self._files:
-            merge(found, _of_file(file, _stamp(file)), str(file))
+            merge(faults, _of_file(file, _stamp(file)), str(file))
         for name in USERS:
             try:
-                merge(found, _of_home(name), f"{USERS.variable}, {name}")
-            except IronbirdError as error:  # of a package: what else there is can be used all the same
+                merge(faults, _of_home(name), f"{USERS.variable}, {name}")
+            except IronbirdError as error:  # a fault of a package: the others can still be used
                 if name in USERS.named():
                     raise
                 warnings.warn(str(error), IronbirdWarning, stacklevel=2)
-        _check_names(found)
-        return found
+        _check_names(faults)
+        return faults
 
     def __getitem__(self, name: str) -> Fault:
         users = (
             self.users() if self._files or name not in FAULTS else {}
-        )  # a file that takes a name of Ironbird's raises
+        )  # a file that redefines one of Ironbird's names raises
         return FAULTS[name] if name in FAULTS else users[name]
 
     def __contains__(self, name: object) -> bool:
@@ -83,7 +83,7 @@ class Catalogue(Mapping[str, Fault]):
 
 
 def _check_names(faults: Iterable[str]) -> None:
-    """Raise if users' faults have a name of Ironbird's own."""
+    """Raise if a user's fault has the name of one of Ironbird's own."""
     taken = [name for name in faults if name in FAULTS]
     if taken:
         raise FaultError(f"'{taken[0]}' is a fault of Ironbird; give your own another name or version")
@@ -102,7 +102,7 @@ def _of_home(name: str) -> Mapping[str, Fault]:
 
 
 def _stamp(path: Path) -> tuple[tuple[str, int], ...]:
-    """What differs if a file, or one in a folder, was changed."""
+    """Value that changes when a file, or one in a folder, is modified."""
     return tuple((str(file), file.stat().st_mtime_ns) for file in files_of(path) if os.path.isfile(file))
 
 
@@ -115,24 +115,24 @@ KNOWN = Catalogue()
 
 
 def words_of(fault: Fault) -> str:
-    """All words by which people may look for a fault."""
-    said = [words for family in FAMILIES for begin, words in family.KEYWORDS.items() if fault.id.startswith(begin)]
-    return " ".join([fault.id, fault.summary, *said, *fault.keywords, fault.needs])
+    """All words by which a fault can be searched."""
+    extra = [words for family in FAMILIES for begin, words in family.KEYWORDS.items() if fault.id.startswith(begin)]
+    return " ".join([fault.id, fault.summary, *extra, *fault.keywords, fault.needs])
 
 
 def search(text: str, among: Iterable[Fault]) -> list[Fault]:
-    """The faults that all words of a text fit, by how the words begin: `motor`, `GPS`, `compass noise`."""
-    wanted = text.lower().split()
-    found = []
+    """Faults that match all words of a text, by their beginnings: `motor`, `GPS`, `compass noise`."""
+    terms = text.lower().split()
+    matches = []
     for fault in among:
         words = " " + " ".join(re.split(r"[\W_]+", words_of(fault).lower()))
-        if all(f" {word}" in words or word in fault.id for word in wanted):
-            found.append(fault)
-    return found
+        if all(f" {word}" in words or word in fault.id for word in terms):
+            matches.append(fault)
+    return matches
 
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
-WORDS = ("instance", "shape", "when", "definition")  # keys whose values may be words
+WORDS = ("instance", "shape", "when", "definition")  # keys whose values may be words instead of numbers
 GRAMMAR = (
     "ID:key=value,…[,when=PREDICATE]  keys: " + ", ".join(KEYS) + " (times in seconds, severity 0 to 1, axis 0 to 2, "
     "instance the number or name of a part); "
@@ -205,11 +205,11 @@ def _value(text: str, key: str, value: str) -> float | str:
 
 
 def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = KNOWN) -> Injection:
-    """An order from a table of a case file without ranges; the inverse of `Injection.table`.
+    """An injection from a table of a case file without ranges; the inverse of `Injection.table`.
 
-    A fault that a table defines is that of its definition, wherever its file is by now.
+    A table with a definition uses it, even if the file of the fault has moved.
 
-    With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.
+    With `old`, a severity is ignored for faults that have none: earlier versions accepted and recorded it.
     """
     values: dict[str, Any] = {key: v if key in WORDS else float(v) for key, v in table.items() if key != "id"}
     if isinstance(values.get("instance"), float):
@@ -235,7 +235,7 @@ def find_fault(name: str, definition: str = "", known: Mapping[str, Fault] = KNO
             raise UnknownNameError("fault", name, known, listed_by="ironbird fault list")
         return known[name]
     defined = _of_definition(definition)
-    if name in FAULTS and name not in defined:  # a case that varies the fault has it beside the user's own
+    if name in FAULTS and name not in defined:  # a case that varies the fault contains its definition as well
         return FAULTS[name]
     _check_names(defined)
     if name not in defined:

@@ -1,4 +1,4 @@
-"""What the environment does to a vehicle: wind, magnetic field, temperature."""
+"""Faults of the environment: wind, magnetic field, temperature."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ FAULTS = (
         witness="gnss/1/chip.satellites_used",
     ),
 )
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {
     "wind.": "weather gust storm air", "environment.": "weather surroundings",
     "environment.magnetic_anomaly": "compass magnetometer", "environment.gnss_denied": "GPS satellite jamming",

@@ -1,4 +1,4 @@
-"""A user's faults as a TOML file: what breaks, in which place, by how much.
+"""Faults of users in a TOML file: which parameter or signal changes, in which part, by how much.
 
     schema = 1
 
@@ -12,7 +12,7 @@
     expression = "value + severity * 6 m/s^2 * sin(90 rad/s * time)"
 
 A change is of a tunable `parameter` (its value times `scale`, plus `offset`, or `replace`d) or of a `signal`: any
-output of a part of the vehicle, which its readers get with the fault. A signal can be given by an `expression`, or
+output of a block of the vehicle; its readers then get the faulty value. A signal can be given by an `expression`, or
 disturbed as those of sensors are (`EFFECTS`). Numbers are in SI; two of them are for severity 0 and 1, a single one
 holds whatever the severity.
 """
@@ -46,8 +46,8 @@ PATTERNS = {
     ),
 }
 OWN = ("scale", "offset", "replace")  # effects on a parameter
-# Effects on a signal, by the parameters of the copy beside it that they change; `blocks/sensors/signal_fault.py`
-EFFECTS: dict[str, tuple[tuple[str, float | None], ...]] = {  # None: the number of the file
+# Effects on a signal as the parameters that they set of the disturbed copy; `blocks/sensors/signal_fault.py`
+EFFECTS: dict[str, tuple[tuple[str, float | None], ...]] = {  # None: the number in the file
     "scale": (("scale", None),),
     "offset": (("offset", None),),
     "replace": (("replace", 1.0), ("replacement", None)),
@@ -71,7 +71,7 @@ def _wrong(text: str, cure: str, key: str = "") -> PydanticCustomError:
 
 
 class ChangeTable(_Table):
-    """What happens to one parameter or signal."""
+    """Table of a change of one parameter or signal."""
 
     parameter: Annotated[str, Field(strict=True, pattern=PATH, description="a tunable parameter")] | None = None
     signal: Annotated[str, Field(strict=True, pattern=PATH, description="an output of a part")] | None = None
@@ -92,16 +92,16 @@ class ChangeTable(_Table):
     def _fits(self) -> ChangeTable:
         if (self.parameter is None) == (self.signal is None):
             raise _wrong("a change is of a parameter or of a signal", "give one of parameter and signal")
-        given = [key for key in (*EFFECTS, "expression") if getattr(self, key) is not None]
-        if len(given) != 1:
+        effects = [key for key in (*EFFECTS, "expression") if getattr(self, key) is not None]
+        if len(effects) != 1:
             offered = OWN if self.parameter else (*EFFECTS, "expression")
-            raise _wrong(f"a change has one effect, not {len(given)}", f"give one of {', '.join(offered)}")
-        if self.parameter and given[0] not in OWN:
-            raise _wrong(f"{given[0]} is no effect on a parameter", f"give one of {', '.join(OWN)}", given[0])
-        said = getattr(self, given[0])
-        if isinstance(said, list) and len(said) != 2:
+            raise _wrong(f"a change has one effect, not {len(effects)}", f"give one of {', '.join(offered)}")
+        if self.parameter and effects[0] not in OWN:
+            raise _wrong(f"{effects[0]} is no effect on a parameter", f"give one of {', '.join(OWN)}", effects[0])
+        value = getattr(self, effects[0])
+        if isinstance(value, list) and len(value) != 2:
             cure = "write one number, or two, for severity 0 and 1"
-            raise _wrong(f"{len(said)} numbers do not fit here", cure, given[0])
+            raise _wrong(f"{len(value)} numbers do not fit here", cure, effects[0])
         if self.signal and "*" in self.signal:
             raise _wrong("a change is of one signal", "write {instance} for the part, or a change for each", "signal")
         if self.unit is not None and self.unit not in UNITS:
@@ -110,12 +110,12 @@ class ChangeTable(_Table):
 
     @property
     def effect(self) -> str:
-        """The key that says what happens."""
+        """The key of the effect, such as `scale`."""
         return next(key for key in (*EFFECTS, "expression") if getattr(self, key) is not None)
 
 
 class FaultTable(_Table):
-    """One fault."""
+    """Table of one fault: its id, texts and changes."""
 
     id: Annotated[str, Field(strict=True, pattern=ID, description="family.name@version, such as mine.buzz@1")]
     summary: Annotated[Text, Field(description="what breaks, in a sentence")]
@@ -148,7 +148,7 @@ class FaultTable(_Table):
         return self
 
     def fault(self) -> Fault:
-        """The fault that the table defines."""
+        """The fault that the table defines, as an object."""
         changes: list[Change] = []
         taps: list[Tap] = []
         counts = any("{instance}" in (c.parameter or c.signal or "") for c in self.change)
@@ -181,16 +181,16 @@ class FaultTable(_Table):
 
 
 class FaultFile(_Table):
-    """A file of faults."""
+    """Content of a file of faults."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     fault: Annotated[list[FaultTable], Field(min_length=1, max_length=1000)]
 
 
 def _amount(effect: str, change: ChangeTable) -> Scale | Offset | Replace:
-    """What an effect does to a parameter: that of the vehicle, or that of the disturbed copy, which is neutral."""
-    said = getattr(change, effect)
-    low, high = said if isinstance(said, list) else (said, said)
+    """The effect on a parameter: the vehicle's own, or that of the disturbed copy (neutral without the fault)."""
+    value = getattr(change, effect)
+    low, high = value if isinstance(value, list) else (value, value)
     kinds: dict[str, type[Scale | Offset | Replace]] = {"scale": Scale, "offset": Offset}
     return kinds.get(effect, Replace)(float(low), float(high))
 
@@ -202,25 +202,25 @@ def _text(table: FaultTable) -> str:
 
 def files_of(path: Path) -> list[Path]:
     """The TOML files of a folder, or the file itself."""
-    return sorted(path.glob("*.toml")) if os.path.isdir(path) else [path]  # takes every text as a name
+    return sorted(path.glob("*.toml")) if os.path.isdir(path) else [path]  # os.path.isdir accepts any text
 
 
 def read_faults_file(path: Path) -> dict[str, Fault]:
-    """All faults of a file, or of the TOML files of a folder, by id; an error names every problem with its place."""
+    """All faults of a file, or of the TOML files of a folder, by id; an error lists every problem with its place."""
     files = files_of(path)
     if not files:
         raise FaultError(f"{path}: there is no TOML file in this folder; give a file of faults, or a folder of such")
-    found: dict[str, Fault] = {}
+    faults: dict[str, Fault] = {}
     for file in files:
         source = read_source(file, "give a file of faults, or a folder of such; see docs/guide/own-faults.md")
         if isinstance(source, Problem):
             raise FaultError(str(source))
-        merge(found, _faults_of(source), str(file))
-    return found
+        merge(faults, _faults_of(source), str(file))
+    return faults
 
 
 def faults_in(text: str) -> dict[str, Fault]:
-    """The faults that the text of a file defines: what an order keeps of a user's fault."""
+    """Faults defined in the text of a file; an injection stores such a text for a user's fault."""
     try:
         return _faults_of(Source(Path("definition"), read_toml(text), text))
     except tomllib.TOMLDecodeError as error:
@@ -228,7 +228,7 @@ def faults_in(text: str) -> dict[str, Fault]:
 
 
 def definitions_text(faults: Sequence[Fault]) -> str:
-    """The text of a file that defines some users' faults."""
+    """Text of a file that defines some faults of users."""
     tables = [table for fault in faults for table in read_toml(fault.definition)["fault"]]
     return write_toml({"schema": SCHEMA, "fault": tables}, ("fault",))
 
@@ -244,16 +244,16 @@ def _faults_of(source: Source) -> dict[str, Fault]:
             ]
     if problems:
         raise FaultError("\n".join(map(str, problems)))
-    found: dict[str, Fault] = {}
+    faults: dict[str, Fault] = {}
     for number, table in enumerate(tables):
-        if table.id in found:
+        if table.id in faults:
             raise FaultError(str(source.problem(("fault", number, "id"), f"'{table.id}' is there twice", "rename one")))
-        found[table.id] = table.fault()
-    return found
+        faults[table.id] = table.fault()
+    return faults
 
 
 def merge(known: dict[str, Fault], more: Mapping[str, Fault], where: str) -> None:
-    """Take more faults of users; one id has one meaning."""
+    """Add more faults of users to the known ones; raises if one id has two definitions."""
     for name, fault in more.items():
         if name in known and known[name] != fault:
             raise FaultError(f"{where}: '{name}' has another definition already; give it another name or version")
@@ -261,7 +261,7 @@ def merge(known: dict[str, Fault], more: Mapping[str, Fault], where: str) -> Non
 
 
 def definition_of(fault: Fault) -> Fault:
-    """A fault that was made in Python, as one of a file; its targets are parameters."""
+    """A fault that was made in Python, as if it came from a file; its targets are parameters."""
     if fault.definition:
         return fault
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironbird.faults.spec import Change, Fault, Replace, switch
 
-FASTEST = 0.05  # share by which a crystal is wrong at severity 1
+FASTEST = 0.05  # relative frequency error of a crystal at severity 1
 NONE = "none: it is there or not"
 REFERENCE = "[ProVANT] Sec. 4: faults of the embedded system"
 
@@ -37,5 +37,5 @@ FAULTS = (
            "mcu/supply"),
     _fault("clock_drift", "The crystal is fast.", "1 is {1:g} of its frequency", "mcu/clock", Replace(0.0, FASTEST)),
 )  # fmt: skip
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"firmware.": "microcontroller processor computer software memory reset crash"}

@@ -1,4 +1,4 @@
-"""Faults of the commands inside a vehicle: what the control system orders of all actuators at once.
+"""Faults of the commands inside a vehicle: from the control system to all actuators at once.
 
 They are parts of the vehicle's model and act under every control system. Packets between programs, such as MAVLink to a
 ground station, are those of `ironbird.faults.route`.
@@ -37,5 +37,5 @@ FAULTS = (
         witness=_WITNESS,
     ),
 )
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"link.": "communication command packet loss latency actuator motor"}

@@ -1,4 +1,4 @@
-"""Faults of the payload: mass and centre of gravity."""
+"""Faults of the payload: changes of mass and centre of gravity."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ FAULTS = (
         witness="load.moment_B",
     ),
 )
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"load.": "mass weight payload cargo balance centre of gravity"}

@@ -1,12 +1,12 @@
-"""RFlySimSafe's faults and test cases as those of Ironbird: plain data, for import of test cases.
+"""RFlySimSafe's faults and test cases mapped to Ironbird's: plain data, for the import of test cases.
 
-Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two relatives that number the same faults otherwise.
-Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C that of the
-RflyMAD data set. An id means nothing without the name of its map.
+Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two related sources that number the same faults
+differently. Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C
+that of the RflyMAD data set. An id means nothing without the name of its map.
 
 Their noise is uniform in two bounds. Ironbird's is normal; equal means equal standard deviation, the bound divided by
-the square root of three. Their vehicle has one sensor of each kind, so an order is given for every instance that it
-has. A severity that would be greater than 1 is cut to 1, and the remark says so.
+the square root of three. Their vehicle has one sensor of each kind, so there is an injection for every instance that it
+has. A severity greater than 1 is limited to 1, with a remark.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """One id of map A."""
+    """Mapping of one fault id of map A."""
 
     name: str
-    fault: str  # Ironbird's id; empty if there is none
-    translation: str  # from its parameters to Ironbird's
+    fault: str  # Ironbird's fault id; empty if there is none
+    translation: str  # how its parameters become Ironbird's
     remark: str
 
 
@@ -27,9 +27,9 @@ class Case(NamedTuple):
     """One published test case: 29 of them, each flown in software and with hardware in the loop."""
 
     name: str
-    ids: tuple[int, ...]  # of map A
-    injected: str  # in RFlySimSafe's grammar, after the climb to 15 m
-    orders: tuple[str, ...]  # in Ironbird's grammar, without the start
+    ids: tuple[int, ...]  # fault ids of map A
+    injected: str  # in RFlySimSafe's notation, after the climb to 15 m
+    orders: tuple[str, ...]  # in Ironbird's notation, without the start time
     remark: str
 
 
@@ -110,7 +110,7 @@ MAP_A: dict[int, Entry] = {
     125341: Entry("pod (camera) fault 3", "", "none", "Ironbird has no fault of the camera in this list."),
 }  # fmt: skip
 
-# What the same ids mean in other maps
+# Meaning of the same ids in other maps
 MAP_B: dict[int, str] = {
     123450: "motor", 123451: "propeller", 123452: "battery failure", 123453: "low voltage", 123454: "low capacity",
     123455: "load fall", 123456: "load drift", 123457: "load leak", 123458: "constant wind", 123459: "gust",
@@ -125,7 +125,7 @@ MAP_C: dict[int, str] = {
     123549: "no fault",
 }  # fmt: skip
 
-# What relatives have and map A does not
+# Faults of the other maps that map A does not have
 ELSEWHERE: dict[str, Entry] = {
     "B 111111": Entry(
         "motor noise", "link.noise@1", "severity = deviation of the command / 0.3",
@@ -147,12 +147,12 @@ ELSEWHERE: dict[str, Entry] = {
 
 
 def _each(fault: str, count: int, severity: float) -> tuple[str, ...]:
-    """One order per sensor."""
+    """One injection of a fault per sensor, as texts."""
     return tuple(f"{fault}:instance={number},severity={severity:g}" for number in range(1, count + 1))
 
 
 def _axes(fault: str, count: int, level: float, down: float) -> tuple[str, ...]:
-    """One order per sensor and axis: noise is stronger along the vertical."""
+    """One injection per sensor and axis: noise is stronger along the vertical."""
     return tuple(
         f"{fault}:instance={number},axis={axis},severity={severity:g}"
         for number in range(1, count + 1)
@@ -160,7 +160,7 @@ def _axes(fault: str, count: int, level: float, down: float) -> tuple[str, ...]:
     )
 
 
-IMUS, MAGNETOMETERS, RECEIVERS = 1, 1, 1  # that their model feeds to PX4, and quad_f450_rflysimsafe has
+IMUS, MAGNETOMETERS, RECEIVERS = 1, 1, 1  # sensors that their model feeds to PX4, and that quad_f450_rflysimsafe has
 _CUT = "Severity is cut to 1."
 _FLOWN = "During a leg of 250 m to the north."
 

@@ -1,7 +1,7 @@
-"""Faults of RFlySimSafe as orders of Ironbird: its numbers in, tables of a case file out. See `faults/rflysimsafe.py`.
+"""Conversion of RFlySimSafe's fault packets to tables of a case file. See `faults/rflysimsafe.py`.
 
-A packet has slots for eight ids and twenty parameters; slot i owns the parameters 2i and 2i + 1. A fault with more
-than two parameters repeats its id in consecutive slots. What a packet does not set stays as it was.
+A packet has slots for eight ids and twenty parameters; slot i owns the parameters 2i and 2i + 1. A fault with more than
+two parameters repeats its id in consecutive slots. Values that a packet does not set stay unchanged.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from ironbird.errors import UnknownNameError
 from ironbird.faults.rflysimsafe import IMUS, MAGNETOMETERS, MAP_A, MAP_B, MAP_C, RECEIVERS
 
 MAPS = ("A", "B", "C")
-FIRST_ID = 123450  # numbers from here on are fault ids
-SLOTS, FLOATS = 8, 20  # of their packet
-ARM_M = 0.225  # of their vehicle
-SATELLITES, THEIR_SATELLITES = 14, 10  # a receiver's; from the second on no jamming: assumed, as in the table of cases
+FIRST_ID = 123450  # smallest fault id
+SLOTS, FLOATS = 8, 20  # number of ids and of parameters in a packet
+ARM_M = 0.225  # m, arm length of their vehicle
+# satellites of a receiver; those of RFlySimSafe from the second on, without jamming: assumed, as in the table of cases
+SATELLITES, THEIR_SATELLITES = 14, 10
 
 Order = dict[str, Any]  # a fault table without times
-Orders = tuple[list[Order], list[str]]  # and what has no counterpart
+Orders = tuple[list[Order], list[str]]  # fault tables, and texts about what has no counterpart
 
 # Map B numbers the same faults otherwise. Assumed: the parameters of a fault of the same name are those of map A
 B_AS_A = {
@@ -46,7 +47,7 @@ def _factors(fault: str, factors: Sequence[float], loss: Callable[[float], float
 
 
 def _axes(fault: str, shares: Sequence[float]) -> Orders:
-    """One order per axis; severities have no sign."""
+    """One injection per axis; severities have no sign."""
     orders, missing = [], []
     for axis, share in enumerate(shares):
         if share < 0:
@@ -57,7 +58,7 @@ def _axes(fault: str, shares: Sequence[float]) -> Orders:
 
 
 def _noise(fault: str, count: int, level: float, down: float) -> Orders:
-    """Noise on every sensor of a kind; stronger along the vertical."""
+    """Noise on every sensor of a kind, stronger along the vertical."""
     orders: list[Order] = []
     for instance in range(1, count + 1):
         if _cut(level) == _cut(down):
@@ -118,7 +119,7 @@ _TRANSLATIONS: dict[int, Callable[[Sequence[float]], Orders]] = {  # [RFlySimSaf
 
 
 def _level(scale: float, gain: float, bound: float, unit: float, down: float) -> tuple[float, float]:
-    """Severity of a sensor's noise, level and along the vertical: their bound of a uniform number as a deviation."""
+    """Severity of a sensor's noise, horizontal and vertical: their uniform bound as a standard deviation."""
     level = scale * (0.2 + 0.8 * gain) * bound / math.sqrt(3) / unit
     return level, down * level
 
@@ -127,7 +128,7 @@ _NAMES: dict[str, Mapping[int, str]] = {"A": {id: entry.name for id, entry in MA
 
 
 def translate(id: int, params: Sequence[float], map_name: str) -> Orders:
-    """One fault of RFlySimSafe as orders of Ironbird, without times; and what has no counterpart."""
+    """One fault of RFlySimSafe as injections of Ironbird without times, and texts about what has no counterpart."""
     if map_name not in MAPS:
         raise UnknownNameError("map of fault ids", map_name, MAPS)
     as_a = id if map_name == "A" else B_AS_A.get(id, 0) if map_name == "B" else 0
@@ -138,18 +139,18 @@ def translate(id: int, params: Sequence[float], map_name: str) -> Orders:
 
 @dataclass
 class Slots:
-    """What the slots of their packet hold."""
+    """Current content of the slots of their packet."""
 
     ids: list[int] = field(default_factory=lambda: [0] * SLOTS)
     floats: list[float] = field(default_factory=lambda: [0.0] * FLOATS)
 
     def put(self, ids: Sequence[int], floats: Sequence[float]) -> dict[int, list[float]]:
-        """Take a packet; each of its faults with the parameters that it owns now. More than it has slots is left."""
+        """Update the slots with a packet; returns each of its faults with its parameters. Excess ones are ignored."""
         ids, floats = ids[:SLOTS], floats[:FLOATS]
         self.ids[: len(ids)] = ids
         self.floats[: len(floats)] = floats
-        found = {}
+        faults = {}
         for id in dict.fromkeys(id for id in ids if id >= FIRST_ID):
             slots = [i for i, known in enumerate(self.ids) if known == id]
-            found[id] = [self.floats[2 * i + k] for i in slots for k in (0, 1)]
-        return found
+            faults[id] = [self.floats[2 * i + k] for i in slots for k in (0, 1)]
+        return faults

@@ -1,4 +1,4 @@
-"""Faults of motors and propellers."""
+"""Faults of motors, speed controllers and propellers."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ FAULTS = (
         witness="imu/1/chip.accel_B",
     ),
 )
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"rotor.": "motor propeller prop engine ESC speed controller actuator thrust blade"}

@@ -1,10 +1,10 @@
 """Faults of packets between programs: telemetry, commands, simulator links.
 
-In the grammar of all faults: `route.drop@1:instance=gcs,severity=0.1,start=5,end=15`.
-They act on the packets that go to one connection of the router (`ironbird.transport.router`); its name is the
-instance. The way back is a connection of its own: a fault at one of the two is a link that works one way only. Commands
-from a control system to actuators inside the model are those of `ironbird.faults.link`.
-The witness counts packets that were lost, came late, changed, or came twice.
+In the grammar of all faults: `route.drop@1:instance=gcs,severity=0.1,start=5,end=15`. They act on the packets that go
+to one connection of the router (`ironbird.transport.router`); its name is the instance. The opposite direction is a
+connection of its own: a fault at one of the two disturbs one direction only. Commands from a control system to
+actuators inside the model are those of `ironbird.faults.link`. The witness counts packets that were lost, came late,
+changed, or came twice.
 """
 
 from __future__ import annotations
@@ -42,5 +42,5 @@ FAULTS = (
     _fault("acks_only", "Only acknowledgements of commands, missions and parameters come through.", NONE, switch()),
 )  # fmt: skip
 ROUTE_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"route.": "communication telemetry MAVLink radio packet network latency ground station"}

@@ -1,4 +1,4 @@
-"""Faults of sensors, made from one table: each signal with its size, each kind with what it does to the tap behind it.
+"""Faults of sensors, generated from a table of signals (with their sizes) and a table of kinds of fault.
 
 The shapes are those of [ChipLevel] Eq. 18 to 27; every sensor signal has a tap (`SignalFault`) that carries them.
 """
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from ironbird.faults.spec import Change, Fault, Offset, Replace, Scale, switch
 
-DELAY_SAMPLES = 8.0  # what a tap can hold back
+DELAY_SAMPLES = 8.0  # longest delay of a tap in samples
 
 
 @dataclass(frozen=True)
 class Tapped:
-    """A sensor signal that can be broken."""
+    """A sensor signal with taps for faults."""
 
     id: str  # first part of the fault's id
-    name: str  # in words
+    name: str  # name in words
     taps: tuple[str, ...]  # paths of the taps; {instance} is the number of the sensor
-    size: float  # what severity 1 means for a bias, in the signal's unit
-    full: float  # full scale
+    size: float  # bias at severity 1, in the signal's unit
+    full: float  # full scale of the sensor
     unit: str
 
 
@@ -40,7 +40,7 @@ SIGNALS = (
 
 
 def _faults(signal: Tapped) -> list[Fault]:
-    """All kinds of fault of one signal."""
+    """Faults of all kinds for one signal."""
     witness = signal.taps[0] + ".value"
 
     def fault(
@@ -147,7 +147,7 @@ GNSS_SPOOFING = Fault(
 )
 
 FAULTS = (*(fault for signal in SIGNALS for fault in _faults(signal)), IMU_BIAS, GNSS_JAMMING, GNSS_SPOOFING)
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {
     "imu.": "inertial unit sensor", "imu.accel": "accelerometer", "imu.gyro": "gyro rate sensor",
     "mag.": "compass heading sensor", "baro.": "altimeter pressure height sensor",

@@ -1,4 +1,4 @@
-"""Faults of a servo and of the link to it: what those of control surfaces and of a car's steering have in common."""
+"""Faults of a servo and its command link, shared by control surfaces and a car's steering."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ironbird.faults.spec import Change, Fault, Offset, Replace, Scale, switch
 
 _ACTUATOR, _LINK = "[Dai] Sec. I: actuator faults", "[Dai] Sec. II-D: communication"
 _RUNAWAY = "share of the travel; 0 is neutral"
-# By kind: what severity means, source, and the change of each parameter of the servo or of the tap in its link
+# By kind: meaning of severity, source, and the change of each parameter of the servo or of the tap in its link
 _KINDS: dict[str, tuple[str, str, dict[str, Scale | Offset | Replace]]] = {
     "loss": ("share of the deflection lost; 1 leaves it at neutral", _ACTUATOR, {"servo.health": Scale(1.0, 0.0)}),
     "stuck": ("none: it is stuck or not", _ACTUATOR, {"servo.stuck": switch()}),
@@ -31,11 +31,11 @@ _KINDS: dict[str, tuple[str, str, dict[str, Scale | Offset | Replace]]] = {
 
 
 def servo_faults(family: str, place: str, summaries: Mapping[str, str]) -> tuple[Fault, ...]:
-    """The kinds that are given a summary, for the servo at a place (`surface/{instance}`)."""
-    found = []
+    """Faults of the kinds that have a summary, for the servo at a path (`surface/{instance}`)."""
+    faults = []
     for kind, summary in summaries.items():
         severity, reference, effects = _KINDS[kind]
         witness = f"{place}/command_fault.value" if kind.startswith("command_") else f"{place}/servo.deflection"
         changes = tuple(Change(f"{place}/{param}", effect) for param, effect in effects.items())
-        found.append(Fault(f"{family}.{kind}@1", summary, changes, severity, reference, witness))
-    return tuple(found)
+        faults.append(Fault(f"{family}.{kind}@1", summary, changes, severity, reference, witness))
+    return tuple(faults)

@@ -1,9 +1,8 @@
 """Faults of sensors that see the world, in the grammar of all faults: `sight.frozen@1:instance=front,start=5,end=8`.
 
-They act where cameras, lidars and rangefinders look at a world (`ironbird.world.runner`); the instance is the name of
-the sensor. In a flight they are parameters of the sensor's part (`sight/NAME`), so they have windows, shapes and
-triggers as all others. The witness counts samples that differ from those of the same sensor without the fault, at the
-same pose.
+They act on cameras, lidars and rangefinders of a world (`ironbird.world.runner`); the instance is the name of the
+sensor. In a flight they are parameters of the sensor's part (`sight/NAME`), so they have windows, shapes and triggers
+as all others. The witness counts samples that differ from those of the same sensor without the fault, at the same pose.
 """
 
 from __future__ import annotations
@@ -42,5 +41,5 @@ FAULTS = (
     _fault("dropout", "Samples do not arrive.", "share of samples", Replace(0.0, 1.0)),
 )  # fmt: skip
 SIGHT_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
-# What people call them, by how ids begin
+# Search words by the beginning of the fault's id
 KEYWORDS = {"sight.": "camera lidar vision picture video perception rangefinder sensor"}

@@ -1,4 +1,4 @@
-"""What a fault is: data that name tunable parameters, an effect on each, a time shape and a severity."""
+"""Definition of faults as data: tunable parameters, an effect on each, a time shape and a severity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEEDS: dict[Needs, str] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """The parameter times a factor, linear in the severity."""
+    """Effect: the parameter times a factor, linear in the severity."""
 
     at_0: float
     at_1: float
@@ -35,7 +35,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Offset:
-    """The parameter plus an amount, linear in the severity."""
+    """Effect: the parameter plus an amount, linear in the severity."""
 
     at_0: float
     at_1: float
@@ -44,7 +44,7 @@ class Offset:
 
 @dataclass(frozen=True)
 class Replace:
-    """A value instead of the parameter, linear in the severity."""
+    """Effect: a value in place of the parameter, linear in the severity."""
 
     at_0: float
     at_1: float
@@ -52,35 +52,35 @@ class Replace:
 
 
 def switch(value: float = 1.0) -> Replace:
-    """A value that does not depend on the severity: a fault that is there or not."""
+    """Effect with a value independent of the severity, for a fault that is either present or not."""
     return Replace(value, value)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one parameter; {instance} in its path stands for the part's number or name, * for all."""
+    """Effect on one parameter; {instance} in its path stands for the part's number or name, * for all."""
 
     target: str
     effect: Scale | Offset | Replace
-    unit: str = ""  # that the parameter must have; not checked if empty
+    unit: str = ""  # required unit of the parameter; not checked if empty
 
     def value(self, severity: float) -> float:
-        """The effect's number at a severity."""
+        """Factor, amount or value of the effect at a severity."""
         return self.effect.at_0 + severity * (self.effect.at_1 - self.effect.at_0)
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A part behind a signal, which a model has only if a fault of the flight needs it; {instance} as in changes.
+    """A block inserted after a signal, only in models of flights that need it for a fault; {instance} as in changes.
 
     While its `severity` is above zero, the readers of the signal get the value of an expression, or, without one, that
-    of the disturbed copy beside it, `PATH_copy`.
+    of its disturbed copy, `PATH_copy`.
     """
 
     path: str
     signal: str
     expression: str = ""
-    unit: str = ""  # that the signal must have; not checked if empty
+    unit: str = ""  # required unit of the signal; not checked if empty
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,17 @@ class Fault:
     id: str
     summary: str
     changes: tuple[Change, ...]
-    severity: str  # what severity 0 to 1 means; {:g} stands for what severity 1 does to each target, in order
+    severity: str  # meaning of severity 0 to 1; {:g} stands for the effect of severity 1 on each target, in order
     reference: str
-    witness: str  # signal that shows that the fault acted; {instance} as in the targets
-    axis: int | None = None  # entry of a vector that changes if an order names none; None is all of them
+    witness: str  # signal that shows the effect of the fault; {instance} as in the targets
+    axis: int | None = None  # entry of a vector that changes if an injection names none; None: all entries
     needs: Needs = "part"
-    keywords: tuple[str, ...] = ()  # what people call it, where neither id nor summary says so
+    keywords: tuple[str, ...] = ()  # search words that neither id nor summary contain
     taps: tuple[Tap, ...] = ()
-    usual: Mapping[str, Any] = field(default_factory=dict, hash=False)  # shape and times if an order says no shape
-    definition: str = ""  # of a user's fault: the text of its file, so that an order is whole without the file
+    # shape and times of an injection that gives no shape
+    usual: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    # text of the file that defines a user's fault, so that an injection is complete without the file
+    definition: str = ""
 
     def __post_init__(self) -> None:
         sizes = [abs(change.effect.at_1) for change in self.changes]
@@ -136,7 +138,7 @@ class Fault:
 
     @property
     def has_severity(self) -> bool:
-        """Whether it can be there more or less; others are there or not."""
+        """Whether the fault has a severity; others are either present or not."""
         return any(change.effect.at_0 != change.effect.at_1 for change in self.changes)
 
     @property
@@ -183,7 +185,7 @@ class Injection:
     """
 
     fault: Fault
-    instance: int | str = 1  # number of the part, or its name
+    instance: int | str = 1  # number or name of the part
     axis: int | None = None  # one entry of a vector; by default the fault's own, or all
     severity: float = 1.0
     start_s: float = 0.0
@@ -192,7 +194,7 @@ class Injection:
     rise_s: float = 0.0
     period_s: float = 0.0
     duty: float = 0.5
-    when: str = ""  # predicate on signals; times count from the moment at which it first holds
+    when: str = ""  # condition on signals; times count from the moment at which it first holds
 
     def __post_init__(self) -> None:
         name = self.fault.id
@@ -230,7 +232,7 @@ class Injection:
 
     @property
     def taps(self) -> tuple[Tap, ...]:
-        """The parts that the model must have for it."""
+        """Taps that the model must contain for the fault."""
         part = str(self.instance)
         return tuple(
             Tap(*(text.replace("{instance}", part) for text in (tap.path, tap.signal, tap.expression, tap.unit)))
@@ -239,11 +241,11 @@ class Injection:
 
     @property
     def witness(self) -> str:
-        """Path of the signal that shows it."""
+        """Path of the signal that shows the effect of the fault."""
         return self.fault.witness.replace("{instance}", str(self.instance))
 
     def strength(self, time_s: float, triggered_s: float = 0.0) -> float:
-        """How much of it is there at a moment, 0 to 1: its window and shape."""
+        """Share of the fault's effect at a time in s, from 0 to 1: its window and shape."""
         since = time_s - triggered_s - self.start_s
         if since < 0.0 or time_s - triggered_s >= self.end_s:
             return 0.0
@@ -254,10 +256,10 @@ class Injection:
         return 1.0
 
     def parts_among(self, known: Iterable[str]) -> str:
-        """What of the part a vehicle with these parameters has: `rotor 1 to 4`; nothing if it has none."""
+        """Matching parts of a vehicle with these parameters, such as `rotor 1 to 4`; empty if it has none."""
         for change in self.fault.changes:
-            before, found, after = change.target.partition("{instance}")
-            if found:
+            before, marker, after = change.target.partition("{instance}")
+            if marker:
                 ends = [path for path in known if path.startswith(before) and path.endswith(after)]
                 names = sorted(
                     {path[len(before) : len(path) - len(after)] for path in ends if len(path) > len(before + after)}
@@ -270,7 +272,7 @@ class Injection:
         return ""
 
     def table(self) -> dict[str, Any]:
-        """As a case file says it, without what is usual; `read_fault` is the inverse."""
+        """The injection as a table of a case file, without default values; `read_fault` is the inverse."""
         table: dict[str, Any] = {"id": self.fault.id}
         if self.fault.counts_instances:
             table["instance"] = self.instance
@@ -287,14 +289,14 @@ class Injection:
             table["period_s"] = float(self.period_s)
         if self.shape == "intermittent" or self.duty != 0.5:
             table["duty"] = float(self.duty)
-        if self.when:  # the last: in the text a predicate may hold commas and equal signs
+        if self.when:  # last, because in the text form a condition may contain commas and equal signs
             table["when"] = self.when
         if self.fault.definition:
             table["definition"] = self.fault.definition
         return table
 
     def text(self) -> str:
-        """As it is ordered on the command line, to the last bit; `parse_fault` is the inverse."""
+        """The injection as text for the command line, exact to the last bit; `parse_fault` is the inverse."""
         words = self.table()
         name = words.pop("id")
         words.pop("definition", None)

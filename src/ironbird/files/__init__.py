@@ -1,1 +1,1 @@
-"""Files that people write: the place of every key, and problems in words; files that are written, whole and safe."""
+"""Files that users write (with the place of every key and readable problems), and safe writing of whole files."""

@@ -1,12 +1,13 @@
-"""Cells of CSV files that no spreadsheet takes for a formula [OwaspCsv]."""
+"""CSV cells that a spreadsheet cannot mistake for a formula [OwaspCsv]."""
 
 from __future__ import annotations
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width
+# the last four are full-width characters
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def harmless(cell: str) -> str:
-    """A text with an apostrophe before it if a spreadsheet might run it; a number stays as it is."""
+    """The cell text, with an apostrophe in front if a spreadsheet might run it as a formula; numbers stay unchanged."""
     if not cell.startswith(FORMULA):
         return cell
     try:

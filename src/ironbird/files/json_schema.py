@@ -1,4 +1,4 @@
-"""JSON Schemas of the files that people write, for editors: TOML has no null, so that a key is there or not."""
+"""JSON Schemas of the files that users write, for editors. TOML has no null: a key is present or absent."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_file(schema: dict[str, Any]) -> str:
-    """The text of a schema's file."""
+    """Text of the file for a JSON schema, indented, without null."""
     return json.dumps({"$schema": DIALECT, **without_null(schema)}, indent=1) + "\n"
 
 
 def without_null(value: Any) -> Any:
-    """A schema without the branches and defaults that are null."""
+    """The schema without branches and defaults that are null."""
     if isinstance(value, list):
         return [without_null(entry) for entry in value]
     if not isinstance(value, dict):

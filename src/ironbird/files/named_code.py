@@ -2,8 +2,8 @@
 
 A part that is no code is named by its file or folder: `NAME=FILE.toml`, `NAME=FOLDER/`.
 
-Files of vehicles and cases only name such code, they never say where it is: reading a foreign file runs
-nothing that the user has not chosen.
+Files of vehicles and cases only name such code and never give its location: reading a file of another author runs no
+code that the user has not chosen.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any
 
 
 class NamedCodeError(Exception):
-    """The variable cannot be read, or what it names cannot be loaded."""
+    """An environment variable that names user code cannot be read, or the code cannot be loaded."""
 
 
 def named_homes(variable: str) -> dict[str, str]:
-    """Name and home (`file.py:OBJECT` or `module:OBJECT`) of everything that a variable names."""
-    found = {}
+    """Names and homes (`file.py:OBJECT` or `module:OBJECT`) in an environment variable."""
+    homes = {}
     for part in filter(None, (text.strip() for text in os.environ.get(variable, "").split(","))):
         name, equals, home = part.partition("=")
         if not equals or not (":" in home or _is_data(home.strip())):
             raise NamedCodeError(
                 f"{variable}: '{part}' is not NAME=FILE.py:OBJECT, NAME=MODULE:OBJECT or NAME=FILE.toml"
             )
-        found[name.strip()] = home.strip()
-    return found
+        homes[name.strip()] = home.strip()
+    return homes
 
 
 def _is_data(home: str) -> bool:
@@ -41,7 +41,7 @@ def _is_data(home: str) -> bool:
 
 @functools.cache
 def load_home(home: str) -> Any:
-    """The object at a home, loaded once; of a home that is no code its path."""
+    """The object at a home, imported once; for a home that is a data file or a folder, its path."""
     if _is_data(home):
         return Path(home).resolve()
     place, _, name = home.rpartition(":")
@@ -59,12 +59,12 @@ def load_home(home: str) -> Any:
         else:
             module = importlib.import_module(place)
         return getattr(module, name)
-    except (Exception, SystemExit) as error:  # it is a user's file: anything may be wrong with it
+    except (Exception, SystemExit) as error:  # user code may raise any exception
         raise NamedCodeError(f"{home} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def source_file(home: str) -> Path | None:
-    """The file of a home that is loaded or is a file."""
+    """The source file of a home, if it is a file or a module that is already imported; else None."""
     place = home.rpartition(":")[0]
     source = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
     return Path(source).resolve() if source else None

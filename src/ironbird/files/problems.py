@@ -1,4 +1,4 @@
-"""What is wrong in a file that people write: where it stands, what is wrong, and how to cure it."""
+"""Problems in files that users write: the place, what is wrong, and how to fix it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pydantic import BaseModel, ValidationError
 from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.toml_text import KeyPath, Place, locate, place_of
 
-Words = tuple[KeyPath, str, str]  # path of the key, message, cure
+Words = tuple[KeyPath, str, str]  # path of the key, message, fix
 
-MOST_BYTES = 16 * 2**20  # of a file that people write
-DEEPEST = 32  # tables and lists in one another
+MOST_BYTES = 16 * 2**20  # bytes, limit for a file that users write
+DEEPEST = 32  # limit for nested tables and lists
 
 _NEEDS = {
     "float_type": "a number", "float_parsing": "a number", "finite_number": "a finite number",
@@ -72,7 +72,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's content, with the place of every key, which is looked for when it is asked for."""
+    """Content of a file; the line and column of its keys are computed when first needed."""
 
     path: Path
     data: dict[str, Any]
@@ -80,16 +80,16 @@ class Source:
 
     @functools.cached_property
     def places(self) -> dict[KeyPath, Place]:
-        """Line and column of every key and entry."""
+        """Line and column of every key and list entry, by path."""
         return locate(self.text)
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
-        """A problem at a key of this file."""
+        """The problem at a key of this file, with its line and column."""
         line, column = place_of(self.places, path)
         return Problem(str(self.path), line, column, self._name(path), message, cure)
 
     def _name(self, path: KeyPath) -> str:
-        """`case.motor-loss.fault.1.severity`: a table of a list at the top by its id, others by number from 1."""
+        """Name of a path, e.g. `case.motor-loss.fault.1.severity`: list entries by id, else by number from 1."""
         parts = [part + 1 if isinstance(part, int) else part for part in path]
         if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):
             tables = self.data.get(path[0])
@@ -101,7 +101,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Layers:
-    """A file on top of others, the top one first: a lower one says what those above it do not.
+    """Files on top of one another, the top one first: a key of an upper file overrides the same key of a lower one.
 
     Tables are merged key by key; a list replaces the list below.
     """
@@ -110,11 +110,11 @@ class Layers:
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:
-        """All of them together."""
+        """Content of all layers merged."""
         return functools.reduce(merged, (source.data for source in reversed(self.sources)))
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
-        """A problem at a key, in the file that says it."""
+        """The problem at a key, placed in the topmost file that has the key."""
         sayers: list[tuple[Source, Any]] = [(source, source.data) for source in self.sources]
         for key in path:
             below = [(source, value[key]) for source, value in sayers if _has(value, key)]
@@ -126,7 +126,7 @@ class Layers:
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Tables on top of others, key by key."""
+    """A table with the keys of `over` on top of those of `under`, merged recursively."""
     both = {key for key in over if isinstance(over[key], dict) and isinstance(under.get(key), dict)}
     return under | over | {key: merged(under[key], over[key]) for key in both}
 
@@ -141,23 +141,23 @@ def _has(value: Any, key: str | int) -> bool:
 
 
 def unreadable(path: Path, why: str, cure: str, line: int = 1, column: int = 1) -> Problem:
-    """The problem of a file that cannot be read at all."""
+    """Problem for a file that cannot be read at all."""
     return Problem(str(path), line, column, "file", why, cure)
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """All bytes of a regular file; `OSError` in plain words for anything else, and for one that is too large."""
+    """All bytes of a regular file; `OSError` with a readable text for other kinds and for more than `most` bytes."""
     try:
         opened = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
-    except ValueError:  # a zero byte, or half a character
+    except ValueError:  # a null byte, or an incomplete surrogate pair
         raise OSError(errno.EINVAL, "no file has such a name", str(path)) from None
     with opened as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        expected = min(most, found.st_size) + 1  # room for all that is allowed takes longer than a small file
+        expected = min(most, status.st_size) + 1  # a buffer of the full limit would be slower than a small file needs
         raw = file.read(expected)
-        if len(raw) == expected:  # it is too large, has grown, or reports no size
+        if len(raw) == expected:  # the file is too large, is still growing, or reports no size
             raw += file.read(most + 1 - expected)
     if len(raw) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MB", str(path))
@@ -171,7 +171,7 @@ _NOTED: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
 
 @contextlib.contextmanager
 def noting_reads() -> Iterator[list[Path]]:
-    """All files that `read_bytes` reads meanwhile, in their order."""
+    """List of the files that `read_bytes` reads inside the `with` block, in order."""
     before = _NOTED.set([])
     try:
         noted = _NOTED.get()
@@ -182,17 +182,17 @@ def noting_reads() -> Iterator[list[Path]]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would block until a writer opens it
 
 
 def read_source(path: Path, cure: str = "give the path of a TOML file") -> Source | Problem:
-    """The content of a TOML file, or why it cannot be read; `cure` is that of a missing file."""
+    """Content of a TOML file, or the problem that prevents reading it; `cure` is the advice for a missing file."""
     try:
         raw = read_bytes(path)
     except OSError as error:
         return unreadable(path, f"cannot read it: {error.strerror}", cure)
     try:
-        text = raw.decode("utf-8-sig")  # some editors of Windows put a mark in front
+        text = raw.decode("utf-8-sig")  # some Windows editors write a byte order mark
     except UnicodeDecodeError as error:
         line, column = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
         why = f"cannot read it: byte 0x{raw[error.start]:02x} is not UTF-8 text"
@@ -210,14 +210,15 @@ def read_source(path: Path, cure: str = "give the path of a TOML file") -> Sourc
 
 _NO_KEYS = re.compile(
     r""""{3}(?:\\.|[^\\])*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+'|#[^\n]*+""", re.DOTALL
-)  # texts, quoted keys and comments
+)  # strings, quoted keys and comments
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST + 1},}}", re.ASCII)
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The content of a TOML text; `TOMLDecodeError` also for what the reader of the library stumbles over."""
-    if _LONG_KEY.search(_NO_KEYS.sub('""', text)):  # the library's reader takes time with the square of a key's parts
+    """Content of a TOML text; raises `TOMLDecodeError` also for texts on which the standard library fails otherwise."""
+    # the standard library's parser needs time quadratic in the number of parts of a key
+    if _LONG_KEY.search(_NO_KEYS.sub('""', text)):
         raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}")
     try:
         data = tomllib.loads(text)
@@ -225,7 +226,7 @@ def read_toml(text: str) -> dict[str, Any]:
         raise
     except RecursionError:
         raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}") from None
-    except ValueError as error:  # a whole number of thousands of digits
+    except ValueError as error:  # an integer of thousands of digits
         raise tomllib.TOMLDecodeError(str(error).partition(";")[0]) from None
     inside: list[Any] = [data]
     for _ in range(DEEPEST + 1):
@@ -240,7 +241,7 @@ def read_toml(text: str) -> dict[str, Any]:
     raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}")
 
 
-KINDS = {  # keys at the top of a file of Ironbird: what it is then, and which command takes it
+KINDS = {  # top-level keys of other Ironbird files: the kind of file, and the command that reads it
     "case": ("a case file", "'ironbird case check' and 'ironbird campaign run' take it"),
     "suite": ("a suite of cases", "'ironbird case check' and 'ironbird campaign run' take it"),
     "order": ("the order of a flight", "'ironbird repeat' takes it"),
@@ -252,7 +253,7 @@ KINDS = {  # keys at the top of a file of Ironbird: what it is then, and which c
 
 
 def other_kind(source: Source | Layers, *own: str) -> list[Problem]:
-    """Whether a file is one of Ironbird, but of another kind than that with these keys at its top."""
+    """A problem if the top-level keys show that this is an Ironbird file of another kind."""
     if any(key in source.data for key in own):
         return []
     for key, (what, cure) in KINDS.items():
@@ -264,15 +265,15 @@ def other_kind(source: Source | Layers, *own: str) -> list[Problem]:
 
 
 def schema_problems(source: Source | Layers, version: int) -> list[Problem]:
-    """Whether a file is of the version that is read here."""
-    said = source.data.get("schema")
-    if said is None:
+    """A problem if the file has no `schema` key or one of a version that is not supported."""
+    schema = source.data.get("schema")
+    if schema is None:
         return [source.problem(("schema",), "the file does not say its schema", f"begin it with schema = {version}")]
-    if isinstance(said, bool) or not isinstance(said, int) or said != version:
+    if isinstance(schema, bool) or not isinstance(schema, int) or schema != version:
         cure = f"write schema = {version}, or use the version of Ironbird that the file was made for"
         return [
             source.problem(
-                ("schema",), f"schema {shortened(repr(said))} is not known; this version reads {version}", cure
+                ("schema",), f"schema {shortened(repr(schema))} is not known; this version reads {version}", cure
             )
         ]
     return []
@@ -289,23 +290,23 @@ def grammar_words(
     number: str = "a number",
     patterns: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[Words]:
-    """Pydantic's errors as path in the data, message and cure; one for each path.
+    """Pydantic's validation errors as (path in the data, message, fix), one per path.
 
-    `number` says what may stand in the place of a number; `patterns` say what a text is not that does not match, and
-    how to write it.
+    `number` describes the values allowed in place of a number; `patterns` maps a regular expression to the message
+    for a text that does not match and how to write it.
     """
-    found: dict[KeyPath, tuple[str, list[str]]] = {}
+    by_path: dict[KeyPath, tuple[str, list[str]]] = {}
     for entry in error.errors():
         path, value = _data_path(data, entry["loc"], entry["type"])
         message, cure = _words(grammar, path, dict(entry), value, number, patterns or {})
         key = entry.get("ctx", {}).get("key")
-        cures = found.setdefault((*path, key) if key else path, (message, []))[1]
+        cures = by_path.setdefault((*path, key) if key else path, (message, []))[1]
         cures += [cure] if cure not in cures else []
-    return [(path, message, ", or ".join(cures)) for path, (message, cures) in found.items()]
+    return [(path, message, ", or ".join(cures)) for path, (message, cures) in by_path.items()]
 
 
 def _data_path(data: Any, loc: tuple[int | str, ...], kind: str) -> tuple[KeyPath, Any]:
-    """The part of a pydantic location that is in the data: union tags are left out."""
+    """The part of a pydantic error location that exists in the data, without union tags, and the value there."""
     path: KeyPath = ()
     for number, key in enumerate(loc):
         if _has(data, key):
@@ -323,7 +324,7 @@ def _words(
     number: str,
     patterns: Mapping[str, tuple[str, str]],
 ) -> tuple[str, str]:
-    """What is wrong and how to cure it."""
+    """Message and fix for one pydantic error."""
     kind, context = entry["type"], entry.get("ctx", {})
     if kind == "ironbird":
         return context["text"], context["cure"]
@@ -360,7 +361,7 @@ def _words(
 
 
 def _split(text: str) -> tuple[str, str]:
-    """A sentence of a grammar's own check as message and cure."""
+    """The error text of a validator split into message and fix."""
     message, _, cure = text.partition("; ")
     if not cure and message.startswith("give "):
         return "what is given does not fit together", message
@@ -368,7 +369,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _addition(grammar: type[BaseModel], path: KeyPath) -> str:
-    """How to add what is missing."""
+    """Advice on how to add a missing key."""
     name = ".".join(str(part) for part in path if not isinstance(part, int))
     kinds = _types_at(grammar, path)
     if kinds and all(_is_table(kind) for kind in kinds):
@@ -379,7 +380,7 @@ def _addition(grammar: type[BaseModel], path: KeyPath) -> str:
 
 
 def near_words(unknown: UnknownNameError, otherwise: str) -> str:
-    """A cure: the nearest known names, or something else."""
+    """Advice with the known names that are closest to an unknown one, or the alternative text."""
     return f"did you mean {' or '.join(repr(name) for name in unknown.near)}?" if unknown.near else otherwise
 
 
@@ -387,7 +388,7 @@ def near_words(unknown: UnknownNameError, otherwise: str) -> str:
 
 
 def known_keys(grammar: type[BaseModel], path: KeyPath) -> list[str]:
-    """Keys that the table at a path may have."""
+    """Keys allowed in the table at a path of the grammar."""
     return [key for kind in _types_at(grammar, path) if _is_table(kind) for key in _fields(kind)]
 
 
@@ -405,7 +406,7 @@ def _types_at(grammar: type[BaseModel], path: KeyPath) -> list[Any]:
 
 
 def _below(kind: Any, key: str | int) -> Sequence[Any]:
-    """The types of an entry of a table or list."""
+    """Types of the entry `key` of a table or list type."""
     if _is_table(kind):
         fields = _fields(kind)
         return [fields[key]] if isinstance(key, str) and key in fields else []
@@ -413,7 +414,7 @@ def _below(kind: Any, key: str | int) -> Sequence[Any]:
 
 
 def _options(kind: Any) -> Iterator[Any]:
-    """The types of a union, without their annotations."""
+    """Member types of a union, without annotations."""
     if get_origin(kind) is Annotated:
         yield from _options(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
@@ -434,12 +435,12 @@ def _fields(table: type[BaseModel]) -> dict[str, Any]:
 
 @functools.cache
 def _homes(grammar: type[BaseModel]) -> dict[str, list[str]]:
-    """Every key of a grammar with the headers of the tables that have it."""
-    found: dict[str, list[str]] = {}
+    """For every key of a grammar, the headers of the tables that allow it."""
+    by_key: dict[str, list[str]] = {}
     for key, home in _keys_of(grammar):
-        homes = found.setdefault(key, [])
+        homes = by_key.setdefault(key, [])
         homes += [home] if home not in homes else []
-    return found
+    return by_key
 
 
 def _keys_of(kind: Any, name: str = "") -> Iterator[tuple[str, str]]:

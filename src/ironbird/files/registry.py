@@ -3,8 +3,8 @@
 A family of parts (control systems, blocks, chips, vehicle kinds, faults, worlds, exporters, page sections) is one
 `Registry`: a table of names and homes (`module:OBJECT` or `file.py:OBJECT`). Installed packages add to it by entry
 points of the group `ironbird.FAMILY`, users by the variable `IRONBIRD_FAMILY` (`name=file.py:OBJECT,…`). Names of
-Ironbird's own parts cannot be taken by others. Files of vehicles and cases only name a part; they never say where its
-code is, so that reading a foreign file runs nothing that the user has not chosen.
+Ironbird's own parts cannot be taken by others. Files of vehicles and cases only name a part and never give the location
+of its code, so that reading a file of another author runs no code that the user has not chosen.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Part = TypeVar("Part")
 
 @functools.lru_cache(maxsize=64)
 def _installed(group: str, places: tuple[str, ...]) -> dict[str, str]:
-    """Names and homes that installed packages add: looking through all of them takes tens of milliseconds."""
+    """Names and homes that installed packages add by entry points; scanning all packages takes tens of ms."""
     return {entry.name: entry.value for entry in entry_points(group=group)}
 
 
 class Registry(Mapping[str, str], Generic[Part]):
-    """Homes of the parts of one family by name, Ironbird's own first; a user's part goes before a package's."""
+    """Homes of the parts of one family by name: first Ironbird's own, then the user's, then installed packages'."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Registry(Mapping[str, str], Generic[Part]):
         listed_by: str = "",
         error: type[IronbirdError] = IronbirdError,
     ) -> None:
-        """`kind`: type of the parts (base class where parts are classes), or its home; `what`: a part in words."""
+        """`kind`: type (or base class) of the parts, or its home; `what`: noun for a part in error messages."""
         self.group = f"ironbird.{family}"
         self.variable = f"IRONBIRD_{family.upper()}"
         self._kind: Any = kind
@@ -51,18 +51,18 @@ class Registry(Mapping[str, str], Generic[Part]):
         self._own, self._what, self._listed_by, self._error = dict(own), what, listed_by, error
 
     def homes(self) -> dict[str, str]:
-        """Every part that can be named, and its home."""
+        """Home of every known part by name."""
         return {**_installed(self.group, tuple(sys.path)), **self.named(), **self._own}
 
     def named(self) -> dict[str, str]:
-        """What the user's variable names, and its homes."""
+        """Home of every part that the user's environment variable adds, by name."""
         try:
             return named_homes(self.variable)
         except NamedCodeError as error:
             raise self._error(str(error)) from None
 
     def __getitem__(self, name: str) -> str:
-        """The home of a part; Ironbird's own are found without a look at the installed packages."""
+        """Home of a part; for Ironbird's own parts installed packages are not scanned."""
         return self._own[name] if name in self._own else self.homes()[name]
 
     def __contains__(self, name: object) -> bool:
@@ -76,11 +76,11 @@ class Registry(Mapping[str, str], Generic[Part]):
         return len(self.homes())
 
     def is_own(self, name: str) -> bool:
-        """Whether a part is Ironbird's own."""
+        """Whether a part is one of Ironbird's own."""
         return name in self._own
 
     def load(self, name: str) -> Part:
-        """The part itself; its module is imported when it is first asked for."""
+        """The part object; its module is imported on first use."""
         try:
             home = self[name]
         except KeyError:
@@ -98,7 +98,7 @@ class Registry(Mapping[str, str], Generic[Part]):
         return part
 
     def loadable(self) -> Iterator[tuple[str, Part]]:
-        """Names and parts; a part of others that cannot be loaded is left out with a warning."""
+        """Names and loaded parts; a user's or package's part that fails to load is skipped with a warning."""
         for name in self:
             try:
                 yield name, self.load(name)
@@ -108,7 +108,7 @@ class Registry(Mapping[str, str], Generic[Part]):
                 warnings.warn(str(error), IronbirdWarning, stacklevel=2)
 
     def file_of(self, name: str) -> Path | None:
-        """The file of a part that is not Ironbird's own, once it is loaded: part of what defines a flight."""
+        """Source file of a loaded part that is not Ironbird's own, else None; it is part of what defines a flight."""
         if name in self._own or name not in self:
             return None
         return source_file(self[name])

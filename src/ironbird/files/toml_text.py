@@ -1,4 +1,4 @@
-"""TOML as text: where each key stands in a file, and a writer. The standard library reads TOML but gives no places."""
+"""Line and column of every key in a TOML text, and a TOML writer; the standard library provides neither."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Place = tuple[int, int]  # line and column, from 1
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = re.compile(r"[ \t]*")
-_GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")  # blanks, line ends, comments
+_GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")  # whitespace, line ends, comments
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
-_SCALAR = re.compile(r"[^\s,\]}#]+(?: \d\d:[^\s,\]}#]+)?")  # numbers, booleans, dates with a blank before the time
+_SCALAR = re.compile(r"[^\s,\]}#]+(?: \d\d:[^\s,\]}#]+)?")  # numbers, booleans, dates with a space before the time
 
 
 class _Scanner:
-    """Walks over a text that is known to be valid TOML and notes the place of every key and array element."""
+    """Scanner of a valid TOML text that records the place of every key and array element."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.places: dict[KeyPath, Place] = {}
-        self.lengths: dict[KeyPath, int] = {}  # arrays of tables so far
+        self.lengths: dict[KeyPath, int] = {}  # number of tables so far in each array of tables
 
     def scan(self) -> dict[KeyPath, Place]:
         table: KeyPath = ()
@@ -41,7 +41,7 @@ class _Scanner:
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         match = pattern.match(self.text, self.at)
-        assert match is not None  # both patterns match nothing as well
+        assert match is not None  # both patterns also match the empty string
         self.at = match.end()
 
     def _note(self, path: KeyPath, at: int) -> None:
@@ -49,7 +49,7 @@ class _Scanner:
         self.places.setdefault(path, (line, at - self.text.rfind("\n", 0, at)))
 
     def _header(self) -> KeyPath:
-        """`[a.b]` or `[[a.b]]`: the path of the table that begins here."""
+        """Path of the table that the header `[a.b]` or `[[a.b]]` begins."""
         begin = self.at
         double = self.text.startswith("[[", self.at)
         self.at += 2 if double else 1
@@ -61,7 +61,7 @@ class _Scanner:
             last = number == len(keys) - 1
             self._note(path, begin)
             if path in self.lengths and not (last and double):
-                path = (*path, self.lengths[path] - 1)  # the latest element
+                path = (*path, self.lengths[path] - 1)  # the last element of the array
         if double:
             self.lengths[path] = self.lengths.get(path, 0) + 1
             path = (*path, self.lengths[path] - 1)
@@ -69,7 +69,7 @@ class _Scanner:
         return path
 
     def _keys(self) -> list[tuple[str, int]]:
-        """A dotted key: its parts and where each begins."""
+        """The parts of a dotted key, each with its offset in the text."""
         parts = []
         while True:
             self._skip(_SPACE)
@@ -139,10 +139,10 @@ class _Scanner:
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
             end = self._closing(quote * 3, self.at + 3)
-            while self.text.startswith(quote, end + 3):  # up to two quotes may stand before the closing three
+            while self.text.startswith(quote, end + 3):  # up to two quotes may precede the closing three
                 end += 1
             self.at = end + 3
-            return ""  # never a key
+            return ""  # a value, never a key
         end = self._closing(quote, self.at + 1)
         inner = self.text[self.at + 1 : end]
         self.at = end + 1
@@ -158,7 +158,7 @@ class _Scanner:
 
 
 def _unescape(text: str) -> str:
-    """The value of a basic string."""
+    """The value of a basic string, escapes replaced."""
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1]) or chr(int(match[1][1:], 16)), text)
 
 
@@ -168,7 +168,7 @@ def locate(text: str) -> dict[KeyPath, Place]:
 
 
 def place_of(places: Mapping[KeyPath, Place], path: KeyPath) -> Place:
-    """The place of a path, or of the nearest table around it."""
+    """The place of a path, or of the nearest enclosing table."""
     while path and path not in places:
         path = path[:-1]
     return places.get(path, (1, 1))
@@ -186,7 +186,7 @@ def _text(value: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value on one line; tables inline."""
+    """A value as TOML on one line; tables as inline tables."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | str):
@@ -199,7 +199,7 @@ def value_text(value: Any) -> str:
 
 
 def write_toml(data: Mapping[str, Any], headed: Collection[str]) -> str:
-    """A TOML text: tables (and lists of tables) under the `headed` keys get headers, all others stand on one line."""
+    """Data as TOML text: tables (and lists of tables) under the `headed` keys get headers, all others are inline."""
     lines: list[str] = []
     _write_table(data, (), headed, lines)
     return "\n".join(lines).strip() + "\n"

@@ -1,7 +1,7 @@
-"""Trust: what the user named by hand. Programs, front ends and cables that a file alone names are not opened.
+"""Trust: programs, front ends and ports that the user named directly; those named only by a file are not opened.
 
-Whoever takes the user's words (the command line, `ib.fly`, the app) makes a `Trust` of them and passes it on with the
-order; an order itself is data and says nothing about where it came from.
+Code that receives the user's input (the command line, `ib.fly`, the app) makes a `Trust` of it and passes it on with
+the order; an order is plain data and does not record who wrote it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ironbird.errors import LinkError
 
-VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started, as PATH lists them
+VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started, in the syntax of PATH
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class Trust:
 
     folders: frozenset[Path] = frozenset()
     fronts: frozenset[str] = frozenset()
-    cables: frozenset[str] = frozenset()  # serial ports by name, ports of UDP by number
+    cables: frozenset[str] = frozenset()  # serial ports by name, UDP ports by number
 
     @staticmethod
     def by_hand(*options: Mapping[str, object] | None) -> Trust:
-        """The trust in what these options of control systems name, which the user gave in this very call."""
-        found: dict[str, list[object]] = {
-            key: [given[key] for given in options if given and given.get(key) is not None]
+        """Trust in the folders, front ends and ports of control-system options that the user gave in this call."""
+        values: dict[str, list[object]] = {
+            key: [option[key] for option in options if option and option.get(key) is not None]
             for key in ("folder", "front", "port", "udp")
         }
         return Trust(
-            frozenset(_place(folder) for folder in found["folder"] if isinstance(folder, str | Path)),
-            frozenset(front for front in found["front"] if isinstance(front, str)),
-            frozenset(str(cable) for cable in (*found["port"], *found["udp"])),
+            frozenset(_place(folder) for folder in values["folder"] if isinstance(folder, str | Path)),
+            frozenset(front for front in values["front"] if isinstance(front, str)),
+            frozenset(str(cable) for cable in (*values["port"], *values["udp"])),
         )
 
     def check_cable(self, cable: str | int) -> None:
-        """`LinkError` if the user did not name a serial port or a port of UDP."""
+        """Raise `LinkError` if the user did not name this serial port or UDP port."""
         if str(cable) not in self.cables:
             raise LinkError(
                 f"port '{cable}' is named by a file alone, and files of others may name any: if you trust it, fly with "
@@ -58,7 +58,7 @@ class Trust:
             )
 
     def check_folder(self, folder: str, variable: str) -> None:
-        """`LinkError` if neither the user nor the environment (`variable`, IRONBIRD_TRUSTED) named a folder."""
+        """Raise `LinkError` if neither the user nor the environment (`variable`, IRONBIRD_TRUSTED) named it."""
         named = [os.environ.get(variable, ""), *os.environ.get(VARIABLE, "").split(os.pathsep)]
         if _place(folder) not in self.folders | {_place(place) for place in named if place}:
             raise LinkError(
@@ -67,7 +67,7 @@ class Trust:
             )
 
 
-NO_TRUST = Trust()  # in nothing but what the environment names
+NO_TRUST = Trust()  # only what the environment names is trusted
 
 
 def _place(folder: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file in the same folder that takes the place of `path` at the end.
+    """Context manager: a temporary file in the same folder that replaces `path` at the end.
 
-    A process that is killed or a disk that is full before leaves what was there, never half a file. What is no file
-    (a pipe, a terminal) is written as it is; a link stays a link.
+    If the process is killed or the disk is full, the old file stays; there is never half a file. A pipe or terminal is
+    written directly; a symbolic link stays a link.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
@@ -29,6 +29,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file."""
+    """Write a text file completely or not at all."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""XML of others as a tree; what can blow up or reach out (document types, entities) is refused."""
+"""XML from other programs as a tree; document types and entities (expansion attacks, external files) are refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST_ELEMENTS = 1_000_000
 
 
 def read_xml(data: bytes, refused: Callable[[str], IronbirdError]) -> Element:
-    """The root of a document without a document type; `refused` makes the error that says why there is none.
+    """Root element of a document without a document type; `refused` makes the exception from the reason of a refusal.
 
-    The parser looks for the document type, in whatever encoding the document is.
+    The parser itself detects a document type, so that the encoding of the document does not matter.
     """
     builder, parser = TreeBuilder(), expat.ParserCreate()
     depth = count = 0
@@ -40,6 +40,6 @@ def read_xml(data: bytes, refused: Callable[[str], IronbirdError]) -> Element:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: encodings that are not known
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: unknown encodings
         raise refused(f"it is no whole XML: {error}; export it again") from None
     return builder.close()

@@ -1,1 +1,1 @@
-"""Other programs on this computer: how they are started, guarded and ended, and the clock that they see."""
+"""Processes of other programs on this computer: start, supervision, end, real time, and virtual time."""

@@ -1,8 +1,8 @@
-"""Clears up after an autopilot whose simulator was killed; `host/process.py` runs this file as a program.
+"""Guard process that cleans up after an autopilot if its simulator is killed; `host/process.py` runs this file.
 
-It lives in a session of its own and waits for the end of its input, which comes with the end of the simulator, however
-that ended: then it ends the autopilot and removes what is left of it. The line `done` says that nothing is left to do.
-It uses the standard library only: it starts in a few milliseconds, without the rest of the package.
+It runs in its own session and waits for end-of-file on its standard input, which comes when the simulator ends for any
+reason. Then it kills the autopilot and removes its files. The input line `done` means that nothing is left to clean up.
+It uses the standard library only, so that it starts in a few milliseconds.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 DONE = "done\n"
-GROUP = "group "  # and the number of the autopilot's process group
+GROUP = "group "  # followed by the id of the autopilot's process group
 FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, process
-GONE_S = 5.0  # a process that was killed is gone by then
+GONE_S = 5.0  # s, limit for a killed process to disappear
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds a lock on a file."""
+    """Whether any process holds a lock on a file."""
     try:
         with path.open("r+b") as file:
-            asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            found = struct.unpack(FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+            request = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            owner = struct.unpack(FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, request))
     except OSError:
         return False
-    return bool(found[0] != fcntl.F_UNLCK)
+    return bool(owner[0] != fcntl.F_UNLCK)
 
 
 def remove_unless_locked(lock: Path, others: Sequence[Path]) -> None:
-    """Remove a lock file and what belongs to it, unless a process holds the lock; no other gets it meanwhile."""
+    """Remove a lock file and the files that belong to it, unless another process holds the lock."""
     with contextlib.suppress(OSError):  # held by another process
         if not lock.exists():
             for path in others:
@@ -49,7 +49,7 @@ def remove_unless_locked(lock: Path, others: Sequence[Path]) -> None:
 
 
 def end_group(group: int) -> None:
-    """Kill all processes of a group and wait until they are gone."""
+    """Kill all processes of a process group and wait until they have ended."""
     deadline = time.monotonic() + GONE_S
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
@@ -59,7 +59,7 @@ def end_group(group: int) -> None:
 
 
 def main(folder: str, *locked: str) -> None:
-    """Wait, and clear up: the folder, then a lock file with its companions if they were given."""
+    """Wait for the end of the input, then remove the folder and, if given, a lock file with its companion files."""
     group = 0
     for line in sys.stdin:
         if line == DONE:

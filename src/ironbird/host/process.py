@@ -1,7 +1,7 @@
-"""What the processes of all autopilots share: found, started in a folder of their own, ended with all they made.
+"""Processes of autopilots: finding the program, starting it in its own folder, ending it and removing its files.
 
-Three things see to it that nothing is left behind: `stop`; `atexit` if that was not called; and a guard, a process of
-its own (`host/guard.py`) that clears up if Ironbird is killed. The autopilot itself ends with Ironbird in any case.
+Three mechanisms clean up: `stop`; `atexit` if `stop` was not called; and a guard process (`host/guard.py`) if Ironbird
+is killed. The autopilot itself ends together with Ironbird in any case.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ironbird.errors import LinkError
 from ironbird.host import guard
 from ironbird.host.virtual_time.run import VirtualRun, become
 
-GONE_S = 5.0  # a program that says that it ends has ended by then
+GONE_S = 5.0  # s, limit for a program to end after it was asked to
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
-NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than this process
+NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: the program and its children get no more rights than this process
 LAST_LINES = 5
 LAST_BYTES = 65536
-# Environment of an autopilot: no tokens, passwords and keys that may be in it. Variables that begin with
-# IRONBIRD_ or LC_ go along, and those that IRONBIRD_PASS names.
+# Environment of an autopilot: only these variables, so that no tokens, passwords or keys are passed on. Variables that
+# begin with IRONBIRD_ or LC_ are passed on too, and those listed in IRONBIRD_PASS.
 PASSED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
     "ASAN_OPTIONS", "UBSAN_OPTIONS",
 )  # fmt: skip
 PASS_VARIABLE = "IRONBIRD_PASS"
-GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
-REST_S = 60.0  # wall time in which a program in virtual time comes to a rest
-MOST_PATH = 107  # characters of the path of a local socket
-SOCKET = "/xxxxxxxx/run/tmp/px4-sock-0"  # the longest of a run, below the place of its folder
+GROUND_STATION_PORT = 14550  # UDP port where QGroundControl and other ground stations listen
+REST_S = 60.0  # s of wall time, limit for all threads of a program in virtual time to block
+MOST_PATH = 107  # characters, longest path of a local socket
+SOCKET = "/xxxxxxxx/run/tmp/px4-sock-0"  # the longest socket path of a run, relative to the parent of its folder
 SHORT_PLACE = "/tmp"
 
 
 def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
-    """Where an autopilot may be, with the name of the source: the argument, the variable, the PATH."""
+    """Candidate paths of an autopilot, each with the name of its source: the argument, the variable, the PATH."""
     for source, place in (("argument", where), (variable, os.environ.get(variable)), ("PATH", shutil.which(program))):
         if place:
             yield source, Path(place).expanduser()
@@ -62,12 +62,12 @@ def passed_on() -> dict[str, str]:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file can be run."""
+    """Whether a file exists and can be executed."""
     return path.is_file() and os.access(path, os.X_OK)
 
 
 def bind(kind: int, port: int) -> socket.socket | None:
-    """A bound socket on loopback, a listening one if it is TCP; None if the port is taken."""
+    """A socket bound to a loopback port (listening, if TCP); None if the port is in use."""
     made = socket.socket(socket.AF_INET, kind)
     try:
         if kind == socket.SOCK_STREAM:
@@ -82,7 +82,7 @@ def bind(kind: int, port: int) -> socket.socket | None:
 
 
 def is_free(kind: int, port: int) -> bool:
-    """Whether a port is free at the moment."""
+    """Whether a loopback port is free now."""
     probe = bind(kind, port)
     if probe is not None:
         probe.close()
@@ -90,19 +90,19 @@ def is_free(kind: int, port: int) -> bool:
 
 
 def free_udp_port() -> int:
-    """A port that is free at the moment."""
+    """A UDP port number that is free now."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def free_tcp_port(first: int, step: int) -> int:
-    """The first of a row of ports that are free at the moment."""
+    """The first free TCP port of the series `first`, `first + step`, ..."""
     return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
 
 
 def short_place(prefix: str) -> str:
-    """Where the folder of a run in virtual time can be: paths of sockets have a limit, programs of root must get in."""
+    """Parent folder for a run in virtual time: its path is short enough for sockets and accessible to other users."""
     usual = tempfile.gettempdir()
     for place in (usual, SHORT_PLACE):
         short = len(place) + len(prefix) + len(SOCKET) <= MOST_PATH
@@ -115,27 +115,27 @@ def short_place(prefix: str) -> str:
 
 
 def is_open_to_all(folder: Path) -> bool:
-    """Whether every user may go into a folder."""
+    """Whether every user may enter a folder."""
     return all(path.stat().st_mode & 0o001 for path in (folder, *folder.resolve().parents))
 
 
 class AutopilotProcess(ABC):
-    """One process of an autopilot. Its log and its output are copied to `keep` when it ends; all else is removed."""
+    """One autopilot process. When it ends, its log and output are copied to `keep`; its other files are removed."""
 
-    prefix: str  # of the name of its folder
+    prefix: str  # prefix of the folder's name
     console_name = "console.txt"
-    slack_s = 0.0  # in virtual time its sleeps end at multiples of this
-    goodbye_s = 0.0  # how long `stop` waits for it to end by itself
+    slack_s = 0.0  # s; in virtual time its sleeps end at multiples of this
+    goodbye_s = 0.0  # s that `stop` waits for the process to end by itself
 
     def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, virtual: bool = False) -> None:
         self.where = where
         self.keep = keep
         self.folder: Path | None = None
         self.logs: list[Path] = []
-        self.figures: dict[str, str] = {}  # for the summary of a flight, from when it was asked to end
+        self.figures: dict[str, str] = {}  # for the summary of a flight; filled when the process is asked to end
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self.run: VirtualRun | None = None  # in virtual time; its sockets are there before the program
+        self.run: VirtualRun | None = None  # set in virtual time; its sockets exist before the program starts
         if virtual:
             folder = self._make_folder(virtual=True)
             (folder / "run").mkdir()
@@ -148,23 +148,23 @@ class AutopilotProcess(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For messages."""
+        """Name of the program for messages."""
 
     @abstractmethod
     def _to_keep(self, folder: Path) -> Sequence[Path]:
-        """The files of its folder that go to `keep`."""
+        """Files of its folder that are copied to `keep`."""
 
     def _locked(self) -> Sequence[Path]:
-        """A lock file outside its folder, and files that belong to it; it removes them itself unless it is killed."""
+        """A lock file outside its folder and its companion files; the program removes them unless it is killed."""
         return ()
 
     @property
     def pid(self) -> int | None:
-        """Its number in the system; None before its start and after its end."""
+        """Process id; None before the start and after the end."""
         return self._process.pid if self._process is not None else None
 
     def _make_folder(self, *, virtual: bool = False) -> Path:
-        """A folder of its own, and the guard that removes it if this process cannot; the present one, if any."""
+        """Folder of the process; created on first use, with the guard that removes it if this process cannot."""
         if self.folder is not None:
             return self.folder
         if self.keep is not None:
@@ -185,13 +185,13 @@ class AutopilotProcess(ABC):
         return self.folder
 
     def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
-        """Start it in its folder, without a shell, with few variables of this process (`passed_on`) and these.
+        """Start the command in its folder, without a shell, with the environment of `passed_on` and `settings`.
 
-        It is the head of a session and a process group, gets no more rights than this process, and ends with it.
+        The process leads its own session and process group, gets no more rights than this process, and ends with it.
         """
         assert self.folder is not None
         parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()
-        if owner is not None:  # root: the program is another user's
+        if owner is not None:  # this process is root's: the program runs as another user
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, *owner, follow_symlinks=False)
 
@@ -226,31 +226,31 @@ class AutopilotProcess(ABC):
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
 
     def _owner(self) -> tuple[int, int] | None:
-        """The user that it becomes if this process is root's; None: the same user."""
+        """User and group id that the program gets if this process runs as root; None: the same user."""
         return self.run.owner if self.run is not None else None
 
     def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Its environment."""
+        """Environment variables of the process."""
         return self.run.variables(settings) if self.run is not None else passed_on() | dict(settings)
 
     def _tell_guard(self, line: str) -> None:
         if self._guard is not None and self._guard.stdin is not None:
-            with contextlib.suppress(OSError):  # it was killed by another
+            with contextlib.suppress(OSError):  # another program has killed it
                 self._guard.stdin.write(line.encode())
                 self._guard.stdin.flush()
 
     def running(self) -> bool:
-        """Whether it is there."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def check(self, where: str = "") -> None:
-        """Raise if it ended by itself; `where` is how far the run was."""
+        """Raise `LinkError` if the process ended by itself; `where` is the progress of the run, for the message."""
         if self._process is not None and self._process.poll() is not None:
             ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
             raise LinkError(f"{ended}; its output: {self.said() or 'nothing'}")
 
     def settle(self, where: Callable[[], str] = str) -> None:
-        """In virtual time, wait for the simulator's turn; `LinkError` if that never comes. Else nothing."""
+        """In virtual time, wait until all threads block; `LinkError` if they never do. In real time, do nothing."""
         if self.run is None:
             return
 
@@ -268,7 +268,7 @@ class AutopilotProcess(ABC):
             check()
 
     def said(self) -> str:
-        """Its last lines."""
+        """The last lines of its output."""
         if self.folder is None or not (self.folder / self.console_name).is_file():
             return ""
         with (self.folder / self.console_name).open("rb") as console:
@@ -277,19 +277,19 @@ class AutopilotProcess(ABC):
         return " / ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip())
 
     def console(self) -> str:
-        """All of its output so far."""
+        """All of its output so far, as text."""
         if self.folder is None or not (self.folder / self.console_name).is_file():
             return ""
         return (self.folder / self.console_name).read_text(errors="replace")
 
     def ask_to_end(self) -> None:
-        """It ends as soon as its loop comes to it, and writes its log before."""
+        """Ask the process to end; it writes its log and ends when its main loop handles the signal."""
         if self._process is None or self._process.poll() is not None:
             return
         if self.run is None:
             self._process.terminate()
             return
-        with contextlib.suppress(LinkError):  # stuck or gone: `stop` ends it by force
+        with contextlib.suppress(LinkError):  # stuck or already gone: `stop` ends it by force
             self.settle()
             head = self.run.head
             self.figures = {
@@ -298,7 +298,7 @@ class AutopilotProcess(ABC):
             self.run.order_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it, take its log along, remove its folder. May be called twice."""
+        """End the process, copy its log, remove its folder. May be called twice."""
         if self._process is not None:
             self._end(self._process)
             self._process = None
@@ -322,7 +322,8 @@ class AutopilotProcess(ABC):
         deadline = time.monotonic() + self.goodbye_s
         while process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # all of its group, also what it started
+        # the whole process group, with the processes that it started
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if self._locked():

@@ -1,7 +1,7 @@
-"""Real time on an ordinary system: a clock that wakes on time, and a process that is not held up by itself or others.
+"""Real time on an ordinary system: a precise wall clock, and protection of a thread from pauses.
 
-What a process can do: sleep until shortly before a moment and spin to it, no garbage collection on the way, a priority
-above other programs. What it cannot: how long the kernel keeps it from the processor without that priority.
+Available to a process: sleeping until shortly before a moment and then spinning, no garbage collection, a raised
+priority. Not under its control: how long the kernel keeps it off the processor without that priority.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from ironbird.errors import LinkError
 from ironbird.runtime.paced import PacedLoop, locked_memory
 
-SPIN_S = 2e-4  # before a moment; a sleep ends up to about this much late
-FIFO_PRIORITY, LOOP_PRIORITY, NICENESS = 10, 20, -10  # a loop in native code goes before what runs in Python
-LEAST_S = 5e-4  # of waiting for a processor that may have made a step late
-SAMPLE_S = 0.5  # between two looks at what the system takes
+SPIN_S = 2e-4  # s of spinning before a moment; a sleep ends late by up to about this much
+FIFO_PRIORITY, LOOP_PRIORITY, NICENESS = 10, 20, -10  # a loop in native code has precedence over Python code
+LEAST_S = 5e-4  # s of waiting for a processor that can have made a step late
+SAMPLE_S = 0.5  # s between two readings of the system's counters
 BY_HOST, BY_OTHERS, BY_NOBODY = (
     "while the host of this virtual machine took its time",
     "while other programs ran",
@@ -33,14 +33,14 @@ USUAL_SLACK_NS = 50_000
 
 
 class WallClock:
-    """The wall, in seconds since some moment."""
+    """Wall clock in seconds since an arbitrary moment."""
 
     def now(self) -> float:
-        """Now."""
+        """Current time of this clock in s."""
         return time.monotonic()
 
     def wait_until(self, moment: float) -> None:
-        """Return at this moment, or at once if it is over."""
+        """Sleep until this moment in s; returns at once if it has passed."""
         left = moment - time.monotonic()
         if left > SPIN_S:
             time.sleep(left - SPIN_S)
@@ -50,15 +50,15 @@ class WallClock:
 
 @contextlib.contextmanager
 def undisturbed(*, priority: bool = True) -> Iterator[str]:
-    """No collection of garbage, exact sleeps and, where the system permits it, priority; says which it is."""
+    """No garbage collection, exact sleeps and, where permitted, raised priority; yields a text about the priority."""
     collects = gc.isenabled()
     gc.collect()
     gc.freeze()
     gc.disable()
     _timer_slack(1)
-    said, undo = _raise_priority() if priority else ("ordinary priority, as asked", None)
+    description, undo = _raise_priority() if priority else ("ordinary priority, as asked", None)
     try:
-        yield said
+        yield description
     finally:
         if undo is not None:
             undo.close()
@@ -70,15 +70,15 @@ def undisturbed(*, priority: bool = True) -> Iterator[str]:
 
 @contextlib.contextmanager
 def on_time(*, priority: bool = True, core: int | None = None) -> Iterator[str]:
-    """For a thread in native code: exact sleeps, locked memory, priority and a core of its own as far as permitted."""
+    """For a thread in native code: exact sleeps, locked memory, priority and its own core, as far as permitted."""
     _timer_slack(1)
     with contextlib.ExitStack() as undo:
         words = []
         if priority:
-            said, given = _raise_priority(LOOP_PRIORITY)
-            words.append(said)
-            if given is not None:
-                undo.enter_context(given)
+            description, restore = _raise_priority(LOOP_PRIORITY)
+            words.append(description)
+            if restore is not None:
+                undo.enter_context(restore)
             words.append(undo.enter_context(locked_memory()))
         else:
             words.append("ordinary priority, as asked")
@@ -88,7 +88,7 @@ def on_time(*, priority: bool = True, core: int | None = None) -> Iterator[str]:
 
 
 def _pinned(core: int, undo: contextlib.ExitStack) -> str:
-    """Keep this thread on one core."""
+    """Pin this thread to one processor core; returns a description, and adds the reversal to `undo`."""
     usual = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {core})
@@ -100,7 +100,7 @@ def _pinned(core: int, undo: contextlib.ExitStack) -> str:
 
 
 def stolen_s() -> float:
-    """Processor time that the host of a virtual machine took from it since it started; all processors together."""
+    """Seconds of processor time that the host of a virtual machine has taken since its start, all processors."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             return float(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
@@ -109,33 +109,34 @@ def stolen_s() -> float:
 
 
 class Toll:
-    """What the system takes while a loop keeps time, looked at now and then: the causes of late steps."""
+    """Time that the host and other programs take from a real-time loop, sampled now and then: causes of late steps."""
 
     def __init__(self, loop: PacedLoop) -> None:
         self.loop = loop
-        self._samples: list[tuple[int, float, float]] = []  # steps, s that the host and that other programs took
+        # step number, s taken by the host, s taken by other programs
+        self._samples: list[tuple[int, float, float]] = []
         self._next = 0.0
 
     def look(self) -> None:
-        """Note it, if it is time; cheap."""
+        """Take a sample if the last one is old enough; cheap."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + SAMPLE_S
             self._samples.append((self.loop.steps, stolen_s(), self.loop.waited_s))
 
     def causes(self, late: np.ndarray, first: int = 0) -> dict[str, int]:
-        """Late steps (flags from step `first` on) by what was taken in the half second around them."""
-        found = {BY_HOST: 0, BY_OTHERS: 0, BY_NOBODY: 0}
+        """Number of late steps by cause; `late` has a flag per step from step `first` on."""
+        counts = {BY_HOST: 0, BY_OTHERS: 0, BY_NOBODY: 0}
         samples = [*self._samples, (self.loop.steps, stolen_s(), self.loop.waited_s)]
         for (begin, stolen, waited), (end, then, longer) in itertools.pairwise(samples):
             count = int(late[max(begin - first, 0) : max(end - first, 0)].sum())
             others = longer - waited > LEAST_S
-            found[BY_HOST if then > stolen else BY_OTHERS if others else BY_NOBODY] += count
-        return {word: count for word, count in found.items() if count}
+            counts[BY_HOST if then > stolen else BY_OTHERS if others else BY_NOBODY] += count
+        return {word: count for word, count in counts.items() if count}
 
 
 def real_time(priority: int) -> contextlib.ExitStack | None:
-    """Real-time priority of this thread until the stack is closed; None if the system does not permit it."""
+    """Give this thread real-time priority until the stack is closed; None if the system does not permit it."""
     undo = contextlib.ExitStack()
     policy, params = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
@@ -149,7 +150,7 @@ def real_time(priority: int) -> contextlib.ExitStack | None:
 def real_time_of(pid: int) -> int:
     """The highest real-time priority among the threads of a process; 0 if it has none."""
     highest = 0
-    with contextlib.suppress(OSError):  # it ended meanwhile
+    with contextlib.suppress(OSError):  # the process has ended meanwhile
         for thread in os.listdir(f"/proc/{pid}/task"):
             if os.sched_getscheduler(int(thread)) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
                 highest = max(highest, os.sched_getparam(int(thread)).sched_priority)
@@ -158,17 +159,17 @@ def real_time_of(pid: int) -> int:
 
 @contextlib.contextmanager
 def prioritised() -> Iterator[str]:
-    """For a thread: exact sleeps and, where the system permits it, priority; says which it is."""
+    """For a thread: exact sleeps and, where permitted, raised priority; yields a description of the priority."""
     _timer_slack(1)
-    said, undo = _raise_priority()
+    description, undo = _raise_priority()
     with undo if undo is not None else contextlib.nullcontext():
-        yield said
+        yield description
 
 
 def _raise_priority(fifo: int = FIFO_PRIORITY) -> tuple[str, contextlib.ExitStack | None]:
-    taken = real_time(fifo)
-    if taken is not None:
-        return f"real-time priority (SCHED_FIFO {fifo})", taken
+    restore = real_time(fifo)
+    if restore is not None:
+        return f"real-time priority (SCHED_FIFO {fifo})", restore
     undo = contextlib.ExitStack()
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(OSError):

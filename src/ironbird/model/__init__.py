@@ -1,1 +1,1 @@
-"""What a model is: signals, blocks, diagrams, their order and rates. No physics, no files, no clock."""
+"""Models: signals, blocks, diagrams, sample rates and evaluation order. No physics, no files, no clock."""

@@ -1,6 +1,6 @@
 """Block: declarations plus equations, [Dai] Eq. 1: (state, parameters, inputs) -> (derivatives, outputs).
 
-A block knows nothing of files, clocks or autopilots, holds no values, and is written in CasADi's SX.
+A block is independent of files, clocks and autopilots, holds no values, and is written in CasADi's SX.
 """
 
 from __future__ import annotations
@@ -75,53 +75,53 @@ class Block:
         self.sample_s = sample_s
         self.offset_s = offset_s
         self.signals: dict[str, Signal] = {}
-        self.equations: dict[str, object] = {}  # kept by ironbird.model.equations, by path
+        self.equations: dict[str, object] = {}  # cache of ironbird.model.equations, by path
         for cls in reversed(type(self).__mro__):
             for name, value in vars(cls).items():
                 if isinstance(value, Signal):
                     self.signals[name] = value
 
     def __getstate__(self) -> dict[str, object]:
-        """What a copy keeps: not the equations, which are made again."""
+        """State for copies and pickles: without the cached equations, which are derived again."""
         return {**self.__dict__, "equations": {}}
 
     def declare(self, name: str, signal: Signal) -> None:
-        """Add (or replace) a declaration of this instance; for parts whose size is a choice."""
+        """Add (or replace) a declaration of this instance; for blocks whose number of ports is an argument."""
         self.signals[name] = signal
         self.equations.clear()
 
     def of_kind(self, kind: type[_S]) -> dict[str, _S]:
-        """The declarations of one kind, in order."""
+        """The declarations of one kind by name, in order of declaration."""
         return {name: signal for name, signal in self.signals.items() if isinstance(signal, kind)}
 
     @property
     def inputs(self) -> dict[str, In]:
-        """Declared input ports."""
+        """Declared input ports by name."""
         return self.of_kind(In)
 
     @property
     def outputs(self) -> dict[str, Out]:
-        """Declared output ports."""
+        """Declared output ports by name."""
         return self.of_kind(Out)
 
     @property
     def states(self) -> dict[str, State]:
-        """Declared states."""
+        """Declared states of the block, by name."""
         return self.of_kind(State)
 
     @property
     def params(self) -> dict[str, Param]:
-        """Declared parameters."""
+        """Declared parameters by name."""
         return self.of_kind(Param)
 
     @property
     def noises(self) -> dict[str, Noise]:
-        """Declared noise streams."""
+        """Declared noise streams by name."""
         return self.of_kind(Noise)
 
     @property
     def clocks(self) -> dict[str, Clock]:
-        """Declared clocks."""
+        """Declared clocks of the block, by name."""
         return self.of_kind(Clock)
 
     @property
@@ -138,11 +138,11 @@ class Block:
         return {}
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """Value of each output port."""
+        """Value of each output port, as expressions by name."""
         return {}
 
     def project(self, x: View, p: View) -> Values:
-        """States brought back to where they belong after a step; those not named stay."""
+        """States projected back to their manifold after a step; states that are not returned stay unchanged."""
         return {}
 
 

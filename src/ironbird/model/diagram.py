@@ -31,12 +31,13 @@ from ironbird.model.block import Block
 from ironbird.model.signal import In, Number, Out, Param, Signal
 from ironbird.model.validate import problems
 
-NAME = re.compile(r"\w+(/\w+)*", re.ASCII)  # of a part: what paths of signals and parameters can carry
+# allowed characters of a name: those that paths of signals and parameters can contain
+NAME = re.compile(r"\w+(/\w+)*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of one block, by its path inside the diagram that handed it out."""
+    """An input or output of one block, by its path inside the diagram that it was taken from."""
 
     owner: str  # path of the diagram that handed it out
     block: str  # path of the block below that diagram
@@ -45,7 +46,7 @@ class Port:
 
     @property
     def path(self) -> str:
-        """`block/path.port`."""
+        """Path of the port: `block/path.port`."""
         return f"{self.block}.{self.name}"
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ class Handle:
         return name in self._ports
 
     def ports(self) -> dict[str, Port]:
-        """All ports by name."""
+        """All ports of the added part, by name."""
         return dict(self._ports)
 
 
@@ -110,17 +111,18 @@ class Diagram:
     """
 
     name: str
-    blocks: dict[str, Block] = field(default_factory=dict)  # by path, nested ones included
+    blocks: dict[str, Block] = field(default_factory=dict)  # by path, with those of nested diagrams
     values: dict[str, np.ndarray] = field(default_factory=dict)  # parameter path -> value
     links: dict[str, list[str]] = field(default_factory=dict)  # input path -> output paths
     exports: dict[str, Port] = field(default_factory=dict)  # ports that an outer diagram may use
     stops: dict[str, str] = field(default_factory=dict)  # reason -> output path; above 0.5 stops the lane
-    resets: dict[str, str] = field(default_factory=dict)  # sampled block -> output path; below 0.5 it is at its start
+    # sampled block -> output path; the block is held at its initial state while the output is below 0.5
+    resets: dict[str, str] = field(default_factory=dict)
 
     # ------------------------------------------------------------------ building
 
     def copied(self) -> Diagram:
-        """The same diagram, to which parts may be added; the blocks are shared."""
+        """A copy of the diagram to which parts may be added; the blocks are shared."""
         return Diagram(
             self.name,
             dict(self.blocks),
@@ -201,7 +203,7 @@ class Diagram:
         return ""
 
     def set(self, path: str, value: Number) -> None:
-        """Give a parameter its value; the path is `block/path.parameter` or `block/path.parameter[i]`."""
+        """Set the value of a parameter; the path is `block/path.parameter` or `block/path.parameter[i]`."""
         name, index = _split_index(path)
         signal = self.param(name)
         if index is not None:
@@ -229,8 +231,8 @@ class Diagram:
     def reset(self, port: Port, blocks: Iterable[str]) -> None:
         """Keep the states of sampled blocks at their initial values while this scalar output is below 0.5.
 
-        So a computer without power is modelled: when the output rises again, its blocks begin as at the start of the
-        run, initial values read from parameters included. Blocks without states only follow their inputs.
+        This models a computer without power: when the output rises again, its blocks restart as at the start of the
+        run, also with initial values from parameters. Blocks without states only follow their inputs.
         """
         if not isinstance(port.signal, Out) or port.signal.size != 1:
             raise ModelError(f"reset: {port} is not a scalar output")
@@ -252,19 +254,18 @@ class Diagram:
     ) -> Handle:
         """Exchange the block at `path`, or all blocks below it, for a block (with its parameter values) or a diagram.
 
-        Connections, exports, stops and resets go over by port name, or by `ports` (old name -> new name, "" where it
-        may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
-        `block/path.output`) goes before what fed an input of the old part.
-        Parameters with the same name and unit keep their values unless new ones are given. What does not fit raises
-        `ReplaceError` with all misfits and leaves the diagram as it was; inputs that nothing feeds are left to
-        `validate`.
+        Connections, exports, stops and resets are transferred by port name, or by `ports` (old name -> new name, ""
+        where it may be missing; a port of a part of several blocks is also `block.port`). `connect` (input ->
+        `block/path.output`) replaces the old part's connection of that input. Parameters with the same name and unit
+        keep their values unless new ones are given. Anything that does not fit raises `ReplaceError` with all problems
+        and leaves the diagram unchanged; unconnected inputs are reported by `validate`.
         """
         new, handle = _Exchange(self, path, part, ports or {}, connect or {}).done(params)
         vars(self).update(vars(new))
         return handle
 
     def subset(self, kept: Iterable[str]) -> Diagram:
-        """Some of the blocks, in the order given, with their values and all that joins them; the blocks are shared."""
+        """A diagram of some blocks, in the given order, with their values and connections; the blocks are shared."""
         blocks = {path: self.block(path) for path in kept}
 
         def stays(path: str) -> bool:
@@ -284,24 +285,24 @@ class Diagram:
     # ------------------------------------------------------------------ reading
 
     def block(self, path: str) -> Block:
-        """A block by its path."""
+        """The block at a path; raises if there is none."""
         if path not in self.blocks:
             raise UnknownNameError("block", path, self.blocks, f"diagram '{self.name}'")
         return self.blocks[path]
 
     def param(self, path: str) -> Param:
-        """A parameter's declaration by its path."""
+        """Declaration of the parameter at a path."""
         block, _, name = path.rpartition(".")
         if block not in self.blocks or name not in self.blocks[block].params:
             raise UnknownNameError("parameter", path, self.param_paths(), f"diagram '{self.name}'")
         return self.blocks[block].params[name]
 
     def param_paths(self) -> list[str]:
-        """All parameter paths."""
+        """Paths of all parameters of the diagram."""
         return [f"{path}.{name}" for path, block in self.blocks.items() for name in block.params]
 
     def port(self, path: str) -> Port:
-        """A port by its path, as `add` would have handed it out."""
+        """The port at a path, as the handle from `add` returns it."""
         block, _, name = path.rpartition(".")
         known = {
             f"{owner}.{key}": signal
@@ -314,7 +315,7 @@ class Diagram:
         return Port(self.name, block, name, known[path])
 
     def value(self, path: str) -> np.ndarray:
-        """A parameter's value as a column; its default if none was set."""
+        """Value of a parameter as a column; its default if none was set."""
         signal = self.param(path)
         array = self.values.get(path, default_value(signal))
         if array is None:
@@ -322,7 +323,7 @@ class Diagram:
         return array
 
     def initial(self, path: str, name: str) -> np.ndarray:
-        """A state's initial value as a column, read from a parameter where the declaration says so."""
+        """Initial value of a state as a column; read from a parameter if the declaration names one."""
         signal = self.blocks[path].states[name]
         if isinstance(signal.init, str):
             return self.value(f"{path}.{signal.init}")
@@ -341,15 +342,15 @@ class Diagram:
     def validate(self, *, fail_fast: bool = False) -> None:
         """Raise `ValidationError` with all problems (or the first one only)."""
         external = {port.path for port in self.external_inputs().values()}
-        found = list(
+        messages = list(
             itertools.islice(problems(self.blocks, self.links, self.values, external), 1 if fail_fast else None)
         )
-        if found:
-            raise ValidationError(self.name, found)
+        if messages:
+            raise ValidationError(self.name, messages)
 
 
 def unlike(a: Signal, b: Signal) -> str:
-    """Why two signals cannot stand for one another; empty if they can."""
+    """Why two signals cannot replace one another (unit, shape or frame); empty if they can."""
     if a.unit != b.unit:
         return "units differ"
     if (a.rows, a.columns) != (b.rows, b.columns):
@@ -360,7 +361,7 @@ def unlike(a: Signal, b: Signal) -> str:
 
 
 def block_of(path: str) -> str:
-    """The block in the path of a port, state or parameter."""
+    """Path of the block in the path of a port, state or parameter."""
     return path.rpartition(".")[0]
 
 
@@ -398,20 +399,20 @@ def _split_index(path: str) -> tuple[str, int | None]:
     return path, None
 
 
-# ---------------------------------------------------------------------- a part exchanged for another one
+# ---------------------------------------------------------------------- replacing a part
 
 
 def parts_of(diagram: Diagram) -> list[str]:
-    """Everything that can be replaced: every block, and every path that has blocks below it."""
-    found: dict[str, None] = {}
+    """Paths of everything that can be replaced: every block, and every path with blocks below it."""
+    paths: dict[str, None] = {}
     for path in diagram.blocks:
         steps = path.split("/")
-        found |= dict.fromkeys("/".join(steps[:count]) for count in range(1, len(steps) + 1))
-    return list(found)
+        paths |= dict.fromkeys("/".join(steps[:count]) for count in range(1, len(steps) + 1))
+    return list(paths)
 
 
 class _Exchange:
-    """One exchange: the diagram as it was, the new part alone, and the new diagram while it is put together."""
+    """One replacement: the old diagram, the new part by itself, and the new diagram under construction."""
 
     def __init__(
         self,
@@ -429,12 +430,12 @@ class _Exchange:
             raise UnknownNameError("part", path, parts_of(diagram), f"diagram '{diagram.name}'")
         self.alone = Diagram(diagram.name)
         self.handle = self.alone.add(path, part)
-        self.known = {port.path[len(path) + 1 :]: port for port in _ports(self.alone)} | self.handle.ports()
+        self.new_ports = {port.path[len(path) + 1 :]: port for port in _ports(self.alone)} | self.handle.ports()
         self.misfits: list[str] = []
         self.after = self._blocks()
 
     def done(self, params: Mapping[str, Number]) -> tuple[Diagram, Handle]:
-        """The new diagram, or all that does not fit."""
+        """The new diagram and the handle of the new part; raises `ReplaceError` with everything that does not fit."""
         self._names()
         self._values(params)
         self._links()
@@ -445,7 +446,7 @@ class _Exchange:
         return self.after, self.handle
 
     def _blocks(self) -> Diagram:
-        """All blocks in their order, the new ones where the first of the old ones was."""
+        """A diagram of all blocks in their order, with the new ones at the position of the first old one."""
         old, order = self.before.blocks, list(self.before.blocks)
         first = order.index(next(iter(self.gone)))
         ahead = {name: old[name] for name in order[:first]}
@@ -469,7 +470,7 @@ class _Exchange:
         return port.path[len(self.path) + 1 :]
 
     def _names(self) -> None:
-        """Ports that the mappings name must exist."""
+        """Check that the ports named in `ports` and `connect` exist."""
         where = f"{self.before.name}/{self.path}"
         old = [port for port in _ports(self.before) if port.block in self.gone]
         names = {name for port in old for name in (self._inner(port), port.name)}
@@ -477,18 +478,18 @@ class _Exchange:
             UnknownNameError("port", name, sorted(names), f"{where} as it was")
             for name in sorted(self.ports.keys() - names)
         ]
-        asked = {*self.ports.values(), *self.feeds} - {"", *self.known}
-        wrong += [UnknownNameError("port", name, self.known, f"{where} as {self.what}") for name in sorted(asked)]
+        unknown = {*self.ports.values(), *self.feeds} - {"", *self.new_ports}
+        wrong += [UnknownNameError("port", name, self.new_ports, f"{where} as {self.what}") for name in sorted(unknown)]
         self.misfits += [str(error) for error in wrong]
 
     def _new(self, old: Port) -> Port | None:
-        """The new part's port in place of an old one."""
+        """The port of the new part that replaces an old port; None if there is none."""
         inner = self._inner(old)
-        name = self.ports.get(inner, self.ports.get(old.name, inner if inner in self.known else old.name))
-        return self.known.get(name)
+        name = self.ports.get(inner, self.ports.get(old.name, inner if inner in self.new_ports else old.name))
+        return self.new_ports.get(name)
 
     def _values(self, params: Mapping[str, Number]) -> None:
-        """Values of other parts, of the new part itself, and those of the old part that go over."""
+        """Set the parameter values: those of other parts, of the new part, and those kept from the old part."""
         after, old = self.after, self.before.values
         after.values = {path: value.copy() for path, value in old.items() if block_of(path) not in self.gone}
         after.values |= self.alone.values
@@ -515,25 +516,25 @@ class _Exchange:
                     after.links.setdefault(target, []).append(source)
                 elif into != outof:
                     self._carry(self._old(source), self._old(target), outof)
-        for name in (name for name in self.feeds if name in self.known):
+        for name in (name for name in self.feeds if name in self.new_ports):
             self._try(self._feed, name)
 
     def _feed(self, name: str) -> None:
-        self.after.connect(self.after.port(self.feeds[name]), self.known[name])
+        self.after.connect(self.after.port(self.feeds[name]), self.new_ports[name])
 
     def _carry(self, source: Port, target: Port, outof: bool) -> None:
-        """One connection between the old part and another one."""
+        """Transfer one connection between the old part and another part."""
         old = source if outof else target
         if "" in (self.ports.get(self._inner(old)), self.ports.get(old.name)):
             return
         new = self._new(old)
         if outof and not isinstance(new and new.signal, Out):
             self.misfits.append(self._missing(source, f"feeds {target}"))
-        elif new is None or (not outof and any(self.known.get(name) == new for name in self.feeds)):
-            return  # an input that is needed no more, or is fed by `connect`
+        elif new is None or (not outof and any(self.new_ports.get(name) == new for name in self.feeds)):
+            return  # an input that is no longer needed, or is fed by `connect`
         else:
             source, target = (new, target) if outof else (source, new)
-            if source.path not in self.after.links.get(target.path, ()):  # several of the old ports may be one now
+            if source.path not in self.after.links.get(target.path, ()):  # several old ports may map to one new port
                 self._try(self.after.connect, source, target)
 
     def _missing(self, old: Port, use: str) -> str:
@@ -542,10 +543,10 @@ class _Exchange:
         return f"{old} {use}: {near}; name it by ports = {{{old.name} = '…'}}; '' gives it up"
 
     def _of_kind(self, kind: type) -> Iterator[str]:
-        return (name for name, port in self.known.items() if isinstance(port.signal, kind))
+        return (name for name, port in self.new_ports.items() if isinstance(port.signal, kind))
 
     def _in_place_of(self, path: str, use: str) -> Port | None:
-        """The port that has taken the place of an old one, which others need to be of the same kind."""
+        """The new port that replaces an old one and must be of the same kind; `use` names its use in error messages."""
         old = self._old(path)
         if old.block not in self.gone:
             return old

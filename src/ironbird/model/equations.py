@@ -1,6 +1,6 @@
 """Equations of single blocks: outputs, derivatives and next states as expressions, feedthrough, algebraic loops.
 
-Feedthrough is derived from the Jacobian's sparsity; authors declare nothing.
+Feedthrough is derived from the Jacobian's sparsity; authors of blocks do not declare it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ironbird.model.signal import Signal
 
 
 def symbol(name: str, signal: Signal) -> Expr:
-    """A symbol with the declared shape."""
+    """A CasADi symbol with the shape of a declaration."""
     return ca.SX.sym(name, signal.rows, signal.columns)
 
 
@@ -70,12 +70,12 @@ class BlockEquations:
 
 
 def equations_of(path: str, block: Block) -> BlockEquations:
-    """A block's equations, made once per place: blocks do not change after they are built."""
+    """Equations of a block, derived once per path: blocks do not change after they are built."""
     if path not in block.equations:
         block.equations[path] = BlockEquations(path, block)
-    found = block.equations[path]
-    assert isinstance(found, BlockEquations)
-    return found
+    equations = block.equations[path]
+    assert isinstance(equations, BlockEquations)
+    return equations
 
 
 def depends(expr: Expr, variable: Expr) -> bool:

@@ -1,6 +1,5 @@
-"""Equations of a diagram put together: `Assembly` resolves every
-output port to an expression of states, parameters, inputs, noise, time and the held outputs of sampled
-blocks.
+"""Equations of a whole diagram: `Assembly` resolves every output port to an expression of states, parameters, inputs,
+noise, time and the held outputs of sampled blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ironbird.model.equations import BlockEquations, depends, equations_of, symb
 class Assembly:
     """All equations of a diagram with every connection resolved.
 
-    `held` are the symbols that stand for the held outputs of sampled blocks, by output path.
+    `held` are the symbols of the held outputs of sampled blocks, by output path.
     """
 
     diagram: Diagram
@@ -43,7 +42,7 @@ class Assembly:
         }
 
     def source_value(self, path: str) -> Expr:
-        """What downstream sees of an output: the held value of a sampled block, else the expression itself."""
+        """Expression of an output as other blocks read it: the held value of a sampled block, else its equation."""
         if path in self.held:
             return self.held[path]
         return self.output(path)
@@ -63,7 +62,7 @@ class Assembly:
         return value
 
     def resolve(self, equations: BlockEquations, exprs: list[Expr]) -> list[Expr]:
-        """Replace a block's own input and clock symbols in some of its expressions; what they share stays shared."""
+        """Expressions of a block with its input and clock symbols replaced; common subexpressions stay shared."""
         old: list[Expr] = []
         new: list[Expr] = []
         for name, u in equations.u.items():
@@ -76,7 +75,7 @@ class Assembly:
         return list(ca.substitute(exprs, old, new)) if old and exprs else exprs
 
     def input(self, path: str, name: str) -> Expr:
-        """What an input port receives."""
+        """Expression that an input port receives."""
         signal = self.diagram.blocks[path].inputs[name]
         target = f"{path}.{name}"
         if target in self._external_of:

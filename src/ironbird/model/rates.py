@@ -11,7 +11,7 @@ from ironbird.model.equations import check_loops, depends, equations_of, feedthr
 
 @dataclass(frozen=True)
 class Rate:
-    """Due at ticks offset, offset + every, offset + 2 every, ..."""
+    """Sample rate in ticks: due at ticks offset, offset + every, offset + 2 every, ..."""
 
     every: int
     offset: int
@@ -19,7 +19,7 @@ class Rate:
 
 @dataclass
 class Group:
-    """Sampled blocks of one rate that run together: whose outputs, whose next states, in this order."""
+    """Sampled blocks of one rate: those whose outputs are computed, then those whose states are updated, in order."""
 
     rate: Rate
     outputs: list[str]
@@ -27,7 +27,7 @@ class Group:
 
 
 def rate_of(path: str, sample_s: float, offset_s: float, step_s: float) -> Rate:
-    """A sample time in ticks; it must be a whole number of steps."""
+    """A sample time and offset in s as a rate in ticks; both must be whole numbers of steps."""
     every, offset = round(sample_s / step_s), round(offset_s / step_s)
     if every < 1 or abs(every * step_s - sample_s) > 1e-9 * max(sample_s, step_s):
         raise ModelError(f"block {path}: sample time {sample_s} s is not a whole number of steps of {step_s} s")
@@ -37,7 +37,7 @@ def rate_of(path: str, sample_s: float, offset_s: float, step_s: float) -> Rate:
 
 
 def schedule(diagram: Diagram, step_s: float) -> list[Group]:
-    """Groups in an order in which every block sees this instant's outputs of those it depends on.
+    """Groups in an order in which every block reads the current outputs of the blocks it depends on.
 
     Each sampled block has two jobs: its outputs, and after them its next states. A job may run when all
     sampled outputs that it needs at this instant (directly or through continuous blocks) are done.
@@ -52,7 +52,7 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
 
     def sampled_sources(outputs: list[str]) -> set[str]:
         """Sampled blocks behind these outputs, looking through continuous ones."""
-        found: set[str] = set()
+        sources: set[str] = set()
         seen: set[str] = set()
         stack = list(outputs)
         while stack:
@@ -62,10 +62,10 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
             seen.add(output)
             block = output.rpartition(".")[0]
             if block in rates:
-                found.add(block)
+                sources.add(block)
             else:
                 stack.extend(edges[output])
-        return found
+        return sources
 
     jobs: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for path in rates:

@@ -1,8 +1,7 @@
 """Declarations of a block: inputs, outputs, states, parameters, noise streams, the clock.
 
-Each is written as a class attribute of a block (`speed = Out(unit="rad/s")`) or added to one block
-instance with `Block.declare`. A declaration carries unit, shape, frame, range and a sentence; it holds
-no value.
+Each is written as a class attribute of a block (`speed = Out(unit="rad/s")`) or added to one block instance with
+`Block.declare`. A declaration has unit, shape, frame, range and a description; it holds no value.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Shape = int | tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """What all declarations share; `shape` is 1, n (a column) or (rows, columns)."""
+    """Base class of declarations: unit, shape, frame, range and text; `shape` is 1, n (a column) or (rows, columns)."""
 
     unit: str
     shape: Shape = 1
@@ -38,12 +37,12 @@ class Signal:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the shape."""
         return self.shape if isinstance(self.shape, int) else self.shape[0]
 
     @property
     def columns(self) -> int:
-        """Number of columns."""
+        """Number of columns of the shape."""
         return 1 if isinstance(self.shape, int) else self.shape[1]
 
     @property
@@ -52,7 +51,7 @@ class Signal:
         return self.rows * self.columns
 
     def describe(self) -> str:
-        """Unit, and shape and frame where they matter, as error messages show them."""
+        """Unit, and shape and frame unless trivial, as shown in error messages."""
         text = self.unit
         if self.size > 1:
             text += f" x{self.size}" if self.columns == 1 else f" {self.rows}x{self.columns}"

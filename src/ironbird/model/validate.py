@@ -1,4 +1,4 @@
-"""What is wrong with a diagram: all of it, one sentence each."""
+"""Validation of a diagram: every problem as one sentence."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def open_ends(
     values: Mapping[str, np.ndarray],
     external: set[str],
 ) -> Iterator[str]:
-    """What a block still needs: inputs that nothing feeds, parameters without a value."""
+    """Problems of unconnected inputs and parameters without a value, for one block."""
     yield from _input_problems(links, path, block, external)
     yield from _param_problems(values, path, block)
 

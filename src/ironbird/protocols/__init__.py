@@ -1,1 +1,1 @@
-"""Bytes and values: MAVLink, plans, parameters, logs of autopilots, structures of RflySim. No process, no rig."""
+"""Formats of other programs: MAVLink, plans, parameters, autopilot logs, RflySim structures. No processes."""

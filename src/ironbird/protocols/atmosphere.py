@@ -11,15 +11,16 @@ from ironbird.constants import (
 )
 
 EXPONENT = GAS_CONSTANT_JPKGK * TROPOSPHERE_LAPSE_KPM / STANDARD_GRAVITY_MPS2
-SCALE_M = SEA_LEVEL_TEMPERATURE_K / TROPOSPHERE_LAPSE_KPM  # height at which the layer would end in vacuum
+# m, height at which the pressure of this layer's formula reaches zero
+SCALE_M = SEA_LEVEL_TEMPERATURE_K / TROPOSPHERE_LAPSE_KPM
 SEA_LEVEL_C = SEA_LEVEL_TEMPERATURE_K - 273.15
 
 
 def pressure_height_m(pressure_Pa: float) -> float:
-    """Height above the sea of a pressure."""
+    """Height in m above sea level of a pressure in Pa."""
     return SCALE_M * (1.0 - float(pressure_Pa / SEA_LEVEL_PRESSURE_PA) ** EXPONENT)
 
 
 def pressure_at_Pa(height_m: float) -> float:
-    """Pressure at a height above the sea."""
+    """Pressure in Pa at a height in m above sea level."""
     return SEA_LEVEL_PRESSURE_PA * float(1.0 - height_m / SCALE_M) ** (1.0 / EXPONENT)

@@ -1,8 +1,8 @@
 """ArduPilot's DataFlash logs (.BIN): records that describe themselves, read into one table per kind of record.
 
 A record is 0xA3 0x95, its number, its values; the records FMT (number 128) give name, length, form and columns of all
-others [ArduPilotDev]. Bytes that are no record are passed over and counted, so a cut or damaged file yields what is
-whole in it. Values are as ArduPilot's tools show them: factors of the form (centi, 1e-7 degrees) are taken out.
+others [ArduPilotDev]. Bytes that are no record are skipped and counted, so a truncated or damaged file yields its
+intact records. Values are as in ArduPilot's tools: the factors of the format (centi, 1e-7 degrees) are applied.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 HEAD = b"\xa3\x95"
-FMT, FMT_BODY = 128, struct.Struct("<BB4s16s64s")  # number, length, name, form, columns
-FORMS: dict[str, tuple[str, float]] = {  # letter of a form: numpy's type, factor
+FMT, FMT_BODY = 128, struct.Struct("<BB4s16s64s")  # number, length, name, format, columns
+FORMS: dict[str, tuple[str, float]] = {  # letter of a format: numpy's type, factor
     "a": ("32<i2", 1), "b": ("<i1", 1), "B": ("<u1", 1), "h": ("<i2", 1), "H": ("<u2", 1), "i": ("<i4", 1),
     "I": ("<u4", 1), "f": ("<f4", 1), "d": ("<f8", 1), "g": ("<f2", 1), "n": ("S4", 1), "N": ("S16", 1),
     "Z": ("S64", 1), "M": ("<u1", 1), "q": ("<i8", 1), "Q": ("<u8", 1),
@@ -25,12 +25,12 @@ FORMS: dict[str, tuple[str, float]] = {  # letter of a form: numpy's type, facto
 }  # fmt: skip
 SIZES = {letter: np.dtype(kind).itemsize for letter, (kind, _) in FORMS.items()}
 
-Table = dict[str, np.ndarray]  # column: values
+Table = dict[str, np.ndarray]  # column name: values
 
 
 @dataclass(frozen=True)
 class DataFlash:
-    """Tables of a log by the name of the record, and how many bytes belonged to no record."""
+    """Tables of a log by record name, and the number of bytes that belong to no record."""
 
     tables: dict[str, Table]
     skipped: int
@@ -38,21 +38,21 @@ class DataFlash:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a FMT record says."""
+    """Content of a FMT record: name, size, format and columns of one kind of record."""
 
     name: str
-    size: int  # with the three bytes in front
+    size: int  # bytes, with the three header bytes
     kinds: str
     columns: list[str]
 
     @functools.cached_property
     def dtype(self) -> np.dtype:
-        """The values as numpy has them."""
+        """The values of a record as a numpy record type."""
         return np.dtype([(column, FORMS[kind][0]) for column, kind in zip(self.columns, self.kinds, strict=True)])
 
 
 def _form_of(body: bytes) -> tuple[int, _Form] | None:
-    """A FMT record, or None if it contradicts itself."""
+    """Number and form of a FMT record; None if it is inconsistent."""
     number, size, *texts = FMT_BODY.unpack(body)
     try:
         name, kinds, columns = (text.split(b"\0")[0].decode("ascii") for text in texts)
@@ -60,12 +60,12 @@ def _form_of(body: bytes) -> tuple[int, _Form] | None:
         whole = sum(SIZES[kind] for kind in kinds) + len(HEAD) + 1
     except (UnicodeDecodeError, KeyError):
         return None
-    named = len(set(form.columns)) == len(kinds) == len(form.columns) and all(form.columns)
-    return (number, form) if named and whole == size else None
+    complete = len(set(form.columns)) == len(kinds) == len(form.columns) and all(form.columns)
+    return (number, form) if complete and whole == size else None
 
 
 def read_dataflash(path: Path, wanted: Collection[str]) -> DataFlash:
-    """Read the wanted records of a file."""
+    """Read the records with the wanted names from a file."""
     data = path.read_bytes()
     forms = {FMT: _Form("FMT", FMT_BODY.size + 3, "BBnNZ", ["Type", "Length", "Name", "Format", "Columns"])}
     places: dict[int, list[int]] = {}

@@ -13,24 +13,24 @@ from ironbird.constants import WGS84_FLATTENING, WGS84_SEMI_MAJOR_M
 
 
 class Place(Protocol):
-    """A place on the earth, as a vehicle's home is."""
+    """A geodetic position, such as a vehicle's home."""
 
     @property
     def latitude_deg(self) -> float:
-        """Geodetic latitude."""
+        """Geodetic latitude in degrees."""
 
     @property
     def longitude_deg(self) -> float:
-        """Longitude, east positive."""
+        """Longitude in degrees, east positive."""
 
     @property
     def height_m(self) -> float:
-        """Above the sea."""
+        """Height in m above sea level."""
 
 
 @functools.lru_cache(maxsize=64)
 def metres_per_degree(latitude_deg: float) -> tuple[float, float]:
-    """Length of a degree of latitude and of longitude on the ground."""
+    """Length in m of a degree of latitude and of a degree of longitude on the ground."""
     latitude = math.radians(latitude_deg)
     e2 = WGS84_FLATTENING * (2 - WGS84_FLATTENING)
     w = math.sqrt(1 - e2 * math.sin(latitude) ** 2)
@@ -39,7 +39,7 @@ def metres_per_degree(latitude_deg: float) -> tuple[float, float]:
 
 
 def to_geodetic(home: Place, position_N: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
-    """Latitude and longitude in degrees and height in m of a place given in metres north, east and down of home."""
+    """Latitude and longitude in degrees and height in m of a position in metres north, east and down of home."""
     north, east = metres_per_degree(home.latitude_deg)
     return (
         home.latitude_deg + float(position_N[0]) / north,
@@ -49,7 +49,7 @@ def to_geodetic(home: Place, position_N: Sequence[float] | np.ndarray) -> tuple[
 
 
 def to_local(home: Place, latitude_deg: float, longitude_deg: float, height_m: float) -> tuple[float, float, float]:
-    """Metres north, east and down of home."""
+    """Position in metres north, east and down of home of a latitude and longitude in degrees and a height in m."""
     north, east = metres_per_degree(home.latitude_deg)
     return (
         (latitude_deg - home.latitude_deg) * north,

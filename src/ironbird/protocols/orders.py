@@ -5,8 +5,8 @@
     31220000 take_off {"height_m": 5.0}
     40120000 tune {"path": "MPC_XY_VEL_MAX", "value": 4.0}
 
-A flight with this text as its script sends the same to the autopilot at the same moments of simulation time, beside
-its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
+A flight with this text as its script sends the same orders to the autopilot at the same simulation times, in addition
+to its mission; if the autopilot runs on simulation time, the flight repeats to the last byte.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from typing import Any, NamedTuple
 from ironbird.errors import LinkError, shortened
 
 HEADER = "# ironbird: orders to our ground station, 1: microseconds, order, arguments"
-LONGEST = 64 << 20  # characters of a record
+LONGEST = 64 << 20  # most characters of a record
 
 
 class Order(NamedTuple):
-    """What is to be done, and when at the earliest."""
+    """One order to the ground station: the earliest simulation time, its name and arguments."""
 
     time_us: int
     name: str
     args: dict[str, Any]
 
     def text(self) -> str:
-        """As `read_orders` takes it."""
+        """The order as one line, in the form that `read_orders` reads."""
         return f"{self.time_us} {self.name} {json.dumps(self.args)}"
 
 
 def is_orders(script: str) -> bool:
-    """Whether a script is a record of this module: it goes beside a mission and does not take its place."""
+    """Whether a script is a record of orders, which is flown in addition to a mission, not instead of it."""
     return script.startswith(HEADER)
 
 
 def read_orders(script: str) -> deque[Order]:
-    """Orders by time; `LinkError` names the line that is none."""
-    found: deque[Order] = deque()
+    """Parse a record to orders sorted by time; `LinkError` names a line that is no order."""
+    orders: deque[Order] = deque()
     if not script:
-        return found
+        return orders
     if not is_orders(script) or len(script) > LONGEST:
         raise LinkError(f"this is no record of orders of up to {LONGEST >> 20} MB: its first line is not '{HEADER}'")
     for number, line in enumerate(script.splitlines()[1:], start=2):
@@ -52,7 +52,7 @@ def read_orders(script: str) -> deque[Order]:
             order = Order(int(time_us), name, json.loads(args))
         except (ValueError, RecursionError):
             raise LinkError(f"record of orders, line {number}: '{shortened(line, 60)}' is none") from None
-        if not isinstance(order.args, dict) or order.time_us < (found[-1].time_us if found else 0):
+        if not isinstance(order.args, dict) or order.time_us < (orders[-1].time_us if orders else 0):
             raise LinkError(f"record of orders, line {number}: times go up, and arguments have names")
-        found.append(order)
-    return found
+        orders.append(order)
+    return orders

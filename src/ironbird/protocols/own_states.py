@@ -1,10 +1,10 @@
-"""What an autopilot wrote of its own state: estimator, sensors, failsafes, saturation, as changes with their times.
+"""Changes of an autopilot's own state in its log: estimator, sensors, failsafes, saturation, with their times.
 
-Of PX4 the topics estimator_selector_status, estimator_status_flags (of the estimator in charge), sensor_selection,
-failsafe_flags and control_allocator_status [PX4]; of ArduPilot the records XKF4 and XKFS (of the core in charge), ERR
-and EV [ArduPilotCode] AP_Logger.h, AP_Nav_Common.h. Times are those of the autopilot's clock.
+Read from PX4: the topics estimator_selector_status, estimator_status_flags (of the estimator in charge),
+sensor_selection, failsafe_flags and control_allocator_status [PX4]; from ArduPilot: the records XKF4 and XKFS (of the
+core in charge), ERR and EV [ArduPilotCode] AP_Logger.h, AP_Nav_Common.h. Times are those of the autopilot's clock.
 
-Not read: what its modules printed, values of test ratios (`autopilot_log.py` has them), PX4's event texts.
+Not read: console output of its modules, values of test ratios (`autopilot_log.py` has them), PX4's event texts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 Data = Mapping[str, np.ndarray]
-Find = Callable[..., Data | None]  # a topic or record by name, and by its number
+Find = Callable[..., Data | None]  # finds a topic or record by its name and number
 PX4_TOPICS = (
     "estimator_selector_status", "estimator_status_flags", "sensor_selection", "failsafe_flags",
     "control_allocator_status",
 )  # fmt: skip
 ARDUPILOT_RECORDS = ("XKF4", "XKFS", "ERR", "EV")
-FUSED = {  # measurements that the estimator may rest on, by flag
+FUSED = {  # measurements that the estimator may use, by flag
     "cs_gnss_pos": "GNSS position", "cs_gps": "GNSS position", "cs_gnss_vel": "GNSS velocity",
     "cs_opt_flow": "optical flow", "cs_baro_hgt": "barometer height", "cs_gps_hgt": "GNSS height",
     "cs_rng_hgt": "range height", "cs_mag_hdg": "magnetic heading", "cs_mag_3d": "magnetic field",
@@ -50,7 +50,7 @@ SOLUTION = {  # bits of XKF4.SS
     13: "GNSS position fused", 14: "GNSS glitching", 15: "GNSS good", 17: "airspeed rejected", 18: "dead reckoning",
 }  # fmt: skip
 TIMEOUTS = ("position", "velocity", "height", "magnetometer", "airspeed", "drag")  # bits of XKF4.TS
-CHOSEN = {"MI": "compass", "BI": "barometer", "GI": "GNSS receiver", "AI": "airspeed sensor"}  # of XKFS
+CHOSEN = {"MI": "compass", "BI": "barometer", "GI": "GNSS receiver", "AI": "airspeed sensor"}  # columns of XKFS
 SUBSYSTEMS = {
     1: "main", 2: "radio", 3: "compass", 5: "radio failsafe", 6: "battery failsafe", 8: "ground station failsafe",
     9: "fence failsafe", 10: "flight mode", 11: "GPS", 12: "crash check", 15: "parachute", 16: "estimator check",
@@ -67,7 +67,7 @@ EVENTS = {
 
 @dataclass(frozen=True)
 class Change:
-    """Something of the autopilot's state changed."""
+    """One change of the autopilot's state."""
 
     time_s: float
     kind: str  # estimator, fusion, rejection, sensor, failsafe, saturation
@@ -75,7 +75,7 @@ class Change:
 
 
 def _switches(time_s: np.ndarray, values: np.ndarray) -> Iterator[tuple[float, int, int]]:
-    """Where a number changes: when, from, to. What it was at the beginning is no change."""
+    """Changes of a number: time in s, old and new value. The initial value is no change."""
     order = np.argsort(time_s, kind="stable")
     times, numbers = time_s[order], np.asarray(values)[order]
     for row in np.flatnonzero(np.diff(numbers.astype(np.int64))) + 1:
@@ -90,7 +90,7 @@ def _flags(time_s: np.ndarray, data: Data, words: Mapping[str, str], kind: str, 
 
 
 def in_order(changes: Sequence[Change]) -> list[Change]:
-    """By time; those of one moment in the order of their words."""
+    """The changes sorted by time, those of one moment by their texts."""
     return sorted(changes, key=lambda change: (change.time_s, change.kind, change.text))
 
 
@@ -103,18 +103,18 @@ def _stamps(data: Data) -> np.ndarray:
 
 def of_px4(topics: Find) -> list[Change]:
     """Changes in the topics of a ULog."""
-    found: list[Change] = []
+    changes: list[Change] = []
     selector = topics("estimator_selector_status")
     if selector is not None:
         for at_s, was, now in _switches(_stamps(selector), selector["primary_instance"]):
-            found.append(Change(at_s, "estimator", f"estimator {now} takes over from {was}"))
+            changes.append(Change(at_s, "estimator", f"estimator {now} takes over from {was}"))
     flags = _in_charge(topics, selector)
     if flags is not None:
         time_s = _stamps(flags)
-        found += _flags(time_s, flags, FUSED, "fusion", "fused", "no longer fused")
-        found += _flags(time_s, flags, BELIEFS, "estimator", "", "no longer")
-        found += _flags(time_s, flags, REJECTED, "rejection", "rejected", "accepted again")
-    found += _px4_sensors(topics("sensor_selection"))
+        changes += _flags(time_s, flags, FUSED, "fusion", "fused", "no longer fused")
+        changes += _flags(time_s, flags, BELIEFS, "estimator", "", "no longer")
+        changes += _flags(time_s, flags, REJECTED, "rejection", "rejected", "accepted again")
+    changes += _px4_sensors(topics("sensor_selection"))
     failsafe = topics("failsafe_flags")
     if failsafe is not None:
         words = {
@@ -122,13 +122,13 @@ def of_px4(topics: Find) -> list[Change]:
             for name in failsafe
             if name != "timestamp" and not name.startswith("mode_req_") and name not in LINKS
         }
-        found += _flags(_stamps(failsafe), failsafe, words, "failsafe", "", "no longer")
-    found += _saturation(topics("control_allocator_status"))
-    return in_order(found)
+        changes += _flags(_stamps(failsafe), failsafe, words, "failsafe", "", "no longer")
+    changes += _saturation(topics("control_allocator_status"))
+    return in_order(changes)
 
 
 def _in_charge(topics: Find, selector: Data | None) -> Data | None:
-    """The flags of the estimator in charge at each time; rows of the others are left out."""
+    """Flag rows of the estimator in charge at each time; rows of the others are left out."""
     numbers = range(9) if selector is not None else range(1)
     pieces: list[dict[str, np.ndarray]] = []
     for number in numbers:
@@ -156,7 +156,7 @@ def _px4_sensors(data: Data | None) -> Iterator[Change]:
 
 
 def _saturation(data: Data | None) -> Iterator[Change]:
-    """The first time an actuator is at its limit, and the first time the asked torque is not reached."""
+    """The first time an actuator is at its limit, and the first time the requested torque is not reached."""
     if data is None:
         return
     time_s = _stamps(data)
@@ -178,12 +178,12 @@ def _saturation(data: Data | None) -> Iterator[Change]:
 
 
 def of_ardupilot(records: Find, chosen: Callable[[str], Data | None]) -> list[Change]:
-    """Changes in the records of a DataFlash log; `chosen` gives the rows of the core in charge."""
-    found: list[Change] = []
+    """Changes in the records of a DataFlash log; `chosen` returns the rows of the core in charge by record name."""
+    changes: list[Change] = []
     leaders, status, sensors = records("XKF4", C=0), chosen("XKF4"), chosen("XKFS")
     if leaders is not None:
         for at_s, was, now in _switches(_boot_s(leaders), leaders["PI"]):
-            found.append(Change(at_s, "estimator", f"estimator {now} takes over from {was}"))
+            changes.append(Change(at_s, "estimator", f"estimator {now} takes over from {was}"))
     if status is not None:
         time_s = _boot_s(status)
         for at_s, was, now in _switches(time_s, status["SS"]):
@@ -192,22 +192,22 @@ def of_ardupilot(records: Find, chosen: Callable[[str], Data | None]) -> list[Ch
                     yes = bool(now >> bit & 1)
                     kind = "fusion" if bit == 13 else "estimator"
                     text = ("GNSS position fused" if yes else "GNSS position no longer fused") if bit == 13 else word
-                    found.append(Change(at_s, kind, text if yes or bit == 13 else f"{word} no longer"))
+                    changes.append(Change(at_s, kind, text if yes or bit == 13 else f"{word} no longer"))
         for at_s, was, now in _switches(time_s, status["TS"]):
             for bit, word in enumerate(TIMEOUTS):
                 if (was ^ now) >> bit & 1:
                     late = bool(now >> bit & 1)
-                    found.append(Change(at_s, "rejection", f"{word} {'timed out' if late else 'accepted again'}"))
+                    changes.append(Change(at_s, "rejection", f"{word} {'timed out' if late else 'accepted again'}"))
     if sensors is not None:
         for name, word in CHOSEN.items():
             for at_s, was, now in _switches(_boot_s(sensors), sensors.get(name, np.zeros(len(sensors["TimeUS"])))):
-                found.append(Change(at_s, "sensor", f"{word} {now + 1} chosen in place of {was + 1}"))
-    found += _errors(records("ERR"))
+                changes.append(Change(at_s, "sensor", f"{word} {now + 1} chosen in place of {was + 1}"))
+    changes += _errors(records("ERR"))
     events = records("EV")
     if events is not None:
         rows = zip(_boot_s(events).tolist(), np.asarray(events["Id"], int).tolist(), strict=True)
-        found += [Change(at_s, "estimator", EVENTS[number]) for at_s, number in rows if number in EVENTS]
-    return in_order(found)
+        changes += [Change(at_s, "estimator", EVENTS[number]) for at_s, number in rows if number in EVENTS]
+    return in_order(changes)
 
 
 def _boot_s(data: Data) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Files of an autopilot's parameters, in the forms in which others write them, as text of the option `params`."""
+"""Parameter files of autopilots in the formats of several programs, converted to the text of the option `params`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ENDINGS = (".parm", ".param", ".params", ".sh")
 
 
 def read_param_file(path: Path) -> dict[str, float]:
-    """A .parm file, a .params file of QGroundControl, or a start-up script of PX4."""
+    """Parameters in a .parm file, a .params file of QGroundControl, or a start-up script of PX4."""
     try:
         text = read_bytes(path).decode()
         return {name: param.value for name, param in parse_parm(text, str(path)).items()}
     except OSError as error:
         raise IronbirdError(f"parameters: cannot read {path}: {error.strerror}") from None
-    except (LinkError, UnicodeDecodeError):  # not NAME VALUE in each line: a form of PX4's
+    except (LinkError, UnicodeDecodeError):  # not lines of NAME VALUE: one of PX4's formats
         return px4.read_params(path)
 
 
 def params_text(values: Mapping[str, float]) -> str:
-    """The option `params`."""
+    """Parameters as the text of the option `params`."""
     return ",".join(f"{name}={value:.9g}" for name, value in values.items())

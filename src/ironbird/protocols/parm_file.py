@@ -15,7 +15,7 @@ _APART = re.compile(r"[\s,=]+")
 
 @dataclass(frozen=True)
 class Param:
-    """A value and where it comes from."""
+    """A parameter's value, and the reason for it."""
 
     value: float
     why: str = ""
@@ -26,7 +26,7 @@ Params = dict[str, Param]
 
 def parse_parm(text: str, name: str = "parameters") -> Params:
     """Read a .parm file: a name and a number per line, apart by blanks, a tab, a comma or =; # begins a comment."""
-    found: Params = {}
+    params: Params = {}
     for number, line in enumerate(text.splitlines(), start=1):
         body, _, why = line.partition("#")
         words = [word for word in _APART.split(body.strip()) if word]
@@ -40,8 +40,8 @@ def parse_parm(text: str, name: str = "parameters") -> Params:
             value = math.nan
         if not math.isfinite(value):
             raise LinkError(f"{name}, line {number}: {words[0]} needs a finite number, not '{words[1][:20]}'")
-        found[words[0]] = Param(value, " ".join(why.split()))
-    return found
+        params[words[0]] = Param(value, " ".join(why.split()))
+    return params
 
 
 def write_parm(params: Mapping[str, Param], title: str = "") -> str:
@@ -56,7 +56,7 @@ def write_parm(params: Mapping[str, Param], title: str = "") -> str:
 
 
 def merge(*layers: Mapping[str, Param]) -> Params:
-    """Later layers win."""
+    """Parameters of several layers merged; later layers override earlier ones."""
     merged: Params = {}
     for layer in layers:
         merged |= layer

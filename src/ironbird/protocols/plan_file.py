@@ -1,6 +1,6 @@
 """Mission files of ground stations: QGroundControl's .plan and the text form 'QGC WPL 110', and Ironbird's missions.
 
-All become one list of `PlanItem`, which a `Pilot` can hand to an autopilot. Formats: [QGCPlan], [MAVLinkMission].
+All become one list of `PlanItem`, which a `Pilot` can send to an autopilot. Formats: [QGCPlan], [MAVLinkMission].
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from ironbird.protocols.mavlink.numbers import (
 )
 from ironbird.vehicles.kinds import VehicleClass
 
-SAME_FRAME = {  # the _INT frames say the same
+SAME_FRAME = {  # the _INT frames have the same meaning
     FRAME_GLOBAL: FRAME_GLOBAL,
     FRAME_GLOBAL_INT: FRAME_GLOBAL,
     FRAME_MISSION: FRAME_MISSION,
@@ -70,26 +70,26 @@ SAME_FRAME = {  # the _INT frames say the same
     FRAME_GLOBAL_RELATIVE_ALT_INT: FRAME_GLOBAL_RELATIVE_ALT,
 }
 NEEDS_PLACE = (NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME)
-PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # their last three parameters are a place
+PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # commands whose last three parameters are a position
 FOR_EVER_S = 1e9
-PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to Ironbird's navigators
+PASSED_OVER = (  # commands for cameras, gimbals and markers, which Ironbird's navigators skip
     DO_CONTROL_VIDEO, DO_DIGICAM_CONTROL, DO_GIMBAL_MANAGER_CONFIGURE, DO_GIMBAL_MANAGER_PITCHYAW, DO_LAND_START,
     DO_MOUNT_CONFIGURE, DO_MOUNT_CONTROL, DO_SET_CAM_TRIGG_DIST, DO_SET_ROI, DO_SET_ROI_LOCATION, DO_SET_ROI_NONE,
     DO_SET_ROI_WPNEXT_OFFSET, IMAGE_START_CAPTURE, IMAGE_STOP_CAPTURE, NAV_ROI, SET_CAMERA_MODE, VIDEO_START_CAPTURE,
     VIDEO_STOP_CAPTURE,
 )  # fmt: skip
 HEIGHT_MOST_M = 100_000.0
-BRAKING_M = 70.0  # way that a tail-sitter needs from wings to rotors
+BRAKING_M = 70.0  # m that a tail-sitter needs for the transition from wings to rotors
 ITEMS_MOST = 5000
-MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
+MOST_FLOAT = 3.4e38  # parameters are sent as 32-bit floats
 HEADER = "QGC WPL 110"
 COLUMNS = 12
-TOUCHES = ("rover", "boat", "sub")  # have no take-off
+TOUCHES = ("rover", "boat", "sub")  # vehicle kinds without a take-off
 SAME_PLACE_M, ON_GROUND_M = 0.5, 1.0
 
 
 class Home(NamedTuple):
-    """Where a mission's metres are counted from."""
+    """Origin of a mission's metres: latitude, longitude and height."""
 
     latitude_deg: float
     longitude_deg: float
@@ -98,9 +98,9 @@ class Home(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanItem:
-    """One item of a mission as autopilots take it; NaN is 'as the autopilot likes'."""
+    """One mission item in MAVLink's form; NaN means that the autopilot chooses the value."""
 
-    command: int  # MAV_CMD
+    command: int  # number of the MAV_CMD
     frame: int = FRAME_GLOBAL_RELATIVE_ALT
     params: tuple[float, float, float, float] = (0.0, 0.0, 0.0, math.nan)
     latitude_deg: float = 0.0
@@ -110,7 +110,7 @@ class PlanItem:
 
 @dataclass(frozen=True)
 class Plan:
-    """A mission file's content: what is flown, where it was planned from, fences and rally points as items."""
+    """Content of a mission file: the items, the planned home, and fences and rally points as items."""
 
     items: list[PlanItem]
     home: Home | None = None
@@ -119,28 +119,28 @@ class Plan:
 
 
 class LocalItem(NamedTuple):
-    """An item of Ironbird's missions in plain numbers."""
+    """An item of Ironbird's missions: its kind, position in m and other numbers."""
 
     north_m: float
     east_m: float
     height_m: float
     hold_s: float
     kind: str  # waypoint, land, spiral, takeoff, loiter, return
-    yaw_deg: float = 0.0  # course of a wing's landing
+    yaw_deg: float = 0.0  # degrees, course of a fixed-wing landing
 
 
 class LocalMission(NamedTuple):
-    """A plan as a mission of Ironbird."""
+    """A plan converted to a mission of Ironbird."""
 
     items: list[LocalItem]
-    numbers: list[int]  # of each: its place in the plan
-    speeds_mps: dict[int, float]  # from an item of Ironbird on, if the plan changes it
-    passed_over: list[int]  # places in the plan of what does nothing here
-    returns: int | None = None  # place in the plan of the return home with which it ends
+    numbers: list[int]  # item number in the plan of each item
+    speeds_mps: dict[int, float]  # speed from this item on, where the plan changes it
+    passed_over: list[int]  # item numbers of skipped commands
+    returns: int | None = None  # item number of the return home that ends the plan
 
 
 class Approach(NamedTuple):
-    """How a wing comes down: a circle at the height where the glide begins, then straight down a slope."""
+    """Landing approach of a fixed wing: a circle at the height where the glide begins, then straight down a slope."""
 
     height_m: float
     slope_deg: float
@@ -148,7 +148,7 @@ class Approach(NamedTuple):
 
 
 def load_plan(path: Path | str) -> Plan:
-    """A .plan or .waypoints file."""
+    """Read a .plan or .waypoints file."""
     path = Path(path)
     try:
         text = read_bytes(path).decode("utf-8-sig")
@@ -160,13 +160,13 @@ def load_plan(path: Path | str) -> Plan:
 
 
 def is_plan(text: str) -> bool:
-    """Whether a text is to be read as a plan: by how it begins."""
+    """Whether a text is a plan, judged by its beginning."""
     first = text.lstrip()
     return first.startswith(("QGC WPL", "{"))
 
 
 def parse_plan(text: str, where: str = "mission") -> Plan:
-    """The content of a .plan file or of a 'QGC WPL 110' file."""
+    """Parse the content of a .plan file or of a 'QGC WPL 110' file; `where` is the place for errors."""
     first = text.lstrip()
     if first.startswith("QGC WPL"):
         return _parse_lines(text, where)
@@ -189,34 +189,34 @@ def from_mission(
 ) -> list[PlanItem]:
     """A mission of Ironbird as an autopilot takes it, with a take-off and a speed in front of it.
 
-    A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
-    circles the take-off point where others return to it, and lands there if the mission ends in the air, on the course
-    of the launch. Others land where they are: a VTOL with `edge_deg` brakes in front of the place, turns to this
-    heading there, with which the edges of its wings are in the wind, and comes down so.
+    A spiral becomes a stay at its place. A fixed wing lands at the position and on the course of its item, by an
+    `approach`; where other vehicles return to the take-off point it circles it, and if the mission ends in the air it
+    lands there, on the course of the launch. Other vehicles land where they are: a VTOL with `edge_deg` brakes in front
+    of the position, turns to this heading, which puts the edges of its wings into the wind, and descends.
     """
     rows = [LocalItem(*item) for item in items]
     if not rows:
-        raise MissionError("the mission has no items")
+        raise MissionError("the mission has no items; give at least one waypoint")
     floats, wing = kind in TOUCHES, kind == "plane"
     plan: list[PlanItem] = []
     if not floats and rows[0].kind != "takeoff":
         rows.insert(0, LocalItem(0.0, 0.0, rows[0].height_m or 10.0, 0.0, "takeoff"))
     if wing and rows[-1].kind != "land":
         rows.append(LocalItem(0.0, 0.0, 0.0, 0.0, "land"))
-    here = flown = (0.0, 0.0)  # the place of an item, and of the last one on the way
+    here = flown = (0.0, 0.0)  # position of this item, and of the last one on the route
     for number, row in enumerate(rows):
         before = here
         if row.kind != "land" or wing:
             here = (row.north_m, row.east_m)
         if kind == "vtol" and row.kind == "waypoint" and number + 1 < len(rows) and rows[number + 1].kind == "land":
-            continue  # it brakes on its way to the landing, for which it needs room in front of the place
+            continue  # the vehicle brakes on its way to the landing point, and needs room in front of it
         latitude, longitude, _ = to_geodetic(home, (*here, 0.0))
         height = row.height_m if kind != "sub" else min(row.height_m, 0.0)
         place = (latitude, longitude, 0.0 if kind in ("rover", "boat") else height)
         if row.kind == "takeoff":
             if floats:
                 continue
-            pitch = 15.0 if wing else 0.0  # least climb angle of a wing's take-off, degrees
+            pitch = 15.0 if wing else 0.0  # degrees, least climb angle of a fixed-wing take-off
             command = NAV_VTOL_TAKEOFF if kind == "vtol" else NAV_TAKEOFF
             plan.append(PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, (pitch, 0.0, 0.0, math.nan), *place))
         elif row.kind == "land":
@@ -239,67 +239,70 @@ def from_mission(
             raise MissionError(f"item {number}: kind '{row.kind}' cannot be given to an autopilot")
         flown = here
         if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
-            plan.append(PlanItem(DO_CHANGE_SPEED, FRAME_MISSION, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
+            plan.append(PlanItem(DO_CHANGE_SPEED, FRAME_MISSION, (1.0, speed_mps, -1.0, 0.0)))  # 1: ground speed
     return plan
 
 
 def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
     """A plan as a mission of Ironbird: metres from `origin`; `home_height_m` is above the sea.
 
-    Ironbird's circles last for a time: one of so many turns is refused. A landing somewhere else is a waypoint above
-    that place and a landing. What needs a camera is passed over. A return home ends the mission: it is a mode.
+    Ironbird's circles last for a time: a circle with a number of turns is refused. A landing at another place becomes a
+    waypoint above that place and a landing. Commands for cameras are skipped. A return home ends the mission, because
+    it is a mode.
     """
-    found = LocalMission([], [], {}, [])
+    mission = LocalMission([], [], {}, [])
     here, height_m = (0.0, 0.0), 0.0
     for number, item in enumerate(plan):
         at, command = f"item {number} (MAV_CMD {item.command})", item.command
         if command in PASSED_OVER or (number == 0 and _is_home(plan, home_height_m)):
-            found.passed_over.append(number)
+            mission.passed_over.append(number)
             continue
         if command == DO_CHANGE_SPEED:
             if not math.isfinite(item.params[1]):
-                raise MissionError(f"{at}: a speed of {item.params[1]} m/s")
+                raise MissionError(
+                    f"{at}: a speed of {item.params[1]} m/s is not a number; give one, or -1 for no change"
+                )
             if item.params[1] > 0:
-                found.speeds_mps[len(found.items)] = item.params[1]
+                mission.speeds_mps[len(mission.items)] = item.params[1]
             continue
         if command == NAV_RETURN_TO_LAUNCH:
-            found = found._replace(returns=number)
-            break  # what comes behind it is never flown
+            mission = mission._replace(returns=number)
+            break  # later items are never flown
         kind, hold_s = _own_kind(item, at)
         frame = SAME_FRAME.get(item.frame)
         if frame is None:
             raise MissionError(f"{at}: frame {item.frame}; heights must be above sea (0), above home (3), or none (2)")
         if kind == "delay":
-            if not found.items:
+            if not mission.items:
                 raise MissionError(f"{at}: there is no item before it at which to wait")
-            found.items[-1] = found.items[-1]._replace(hold_s=found.items[-1].hold_s + hold_s)
+            mission.items[-1] = mission.items[-1]._replace(hold_s=mission.items[-1].hold_s + hold_s)
             continue
         if frame != FRAME_MISSION:
-            wanted = [item.latitude_deg, item.longitude_deg, item.altitude_m]
-            if not any(wanted[:2]) or not all(map(math.isfinite, wanted[:2])):  # where it is then
-                wanted[:2] = to_geodetic(origin, (*here, 0.0))[:2]
-            if not math.isfinite(wanted[2]):
-                wanted[2] = 0.0 if command in (NAV_LAND, NAV_VTOL_LAND) else height_m
-            latitude, longitude, above = _place(wanted[0], wanted[1], wanted[2], at)
+            position = [item.latitude_deg, item.longitude_deg, item.altitude_m]
+            if not any(position[:2]) or not all(map(math.isfinite, position[:2])):  # the current position
+                position[:2] = to_geodetic(origin, (*here, 0.0))[:2]
+            if not math.isfinite(position[2]):
+                position[2] = 0.0 if command in (NAV_LAND, NAV_VTOL_LAND) else height_m
+            latitude, longitude, above = _place(position[0], position[1], position[2], at)
             sea_m = above + (home_height_m if frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0)
             north, east, down = to_local(origin, latitude, longitude, sea_m)
         else:
             north, east, down = 0.0, 0.0, -height_m
         yaw = item.params[3]
         yaw_deg = yaw if math.isfinite(yaw) and abs(yaw) <= 360 else 0.0
-        if kind == "land" and math.dist((north, east), here) > SAME_PLACE_M and found.items:
-            found.items.append(LocalItem(north, east, height_m, 0.0, "waypoint", yaw_deg))
-            found.numbers.append(number)
-        found.items.append(LocalItem(north, east, -down, hold_s, kind, yaw_deg))
-        found.numbers.append(number)
+        if kind == "land" and math.dist((north, east), here) > SAME_PLACE_M and mission.items:
+            mission.items.append(LocalItem(north, east, height_m, 0.0, "waypoint", yaw_deg))
+            mission.numbers.append(number)
+        mission.items.append(LocalItem(north, east, -down, hold_s, kind, yaw_deg))
+        mission.numbers.append(number)
         here, height_m = (north, east), height_m if kind == "land" else -down
-    if not found.items:
-        raise MissionError("the plan has no item to fly to")
-    return found
+    if not mission.items:
+        raise MissionError("the plan has no item to fly to; add a waypoint or a landing")
+    return mission
 
 
 def _is_home(plan: Sequence[PlanItem], home_height_m: float) -> bool:
-    """Whether the first item is home by custom: a place on the ground, before a take-off."""
+    """Whether the first item is home by convention: a place on the ground, before a take-off."""
     first, takes_off = plan[0], any(item.command in (NAV_TAKEOFF, NAV_VTOL_TAKEOFF) for item in plan)
     return (
         takes_off
@@ -310,7 +313,7 @@ def _is_home(plan: Sequence[PlanItem], home_height_m: float) -> bool:
 
 
 def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
-    """Ironbird's items one by one, as a ground station reads them; a return is the place to which it goes."""
+    """Ironbird's items converted one by one for a ground station; a return becomes the position it leads to."""
     commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME}
     plan = []
     for item in items:
@@ -322,7 +325,7 @@ def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
 
 
 def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
-    """The kind of Ironbird's item for one of a plan, and how long it stays there."""
+    """Kind of Ironbird's item for an item of a plan, and the time in s it stays there."""
     hold_s = item.params[0] if math.isfinite(item.params[0]) and item.params[0] > 0 else 0.0
     match item.command:
         case c if c == NAV_WAYPOINT:
@@ -347,7 +350,7 @@ def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
 def _edge_on(
     before: tuple[float, float], place: tuple[float, float], height_m: float, home: Place, yaw_deg: float
 ) -> list[PlanItem]:
-    """To a place on wings, from there on rotors with a heading, for which it stays until it has it."""
+    """Items to fly to a place on wings, then change to rotors and stay there until the given heading is reached."""
     away = math.dist(before, place)
     share = min(1.0, BRAKING_M / away) if away > 0 else 0.0
     brake = tuple(to + share * (since - to) for since, to in zip(before, place, strict=True))
@@ -361,7 +364,7 @@ def _edge_on(
 
 
 def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach: Approach | None) -> list[PlanItem]:
-    """What comes before a wing's landing: a circle that touches the line of the approach where the glide begins.
+    """Items before a fixed-wing landing: a circle tangent to the approach line where the glide begins.
 
     The circle is on the side from which the wing comes. It is left for the landing at its height and on that line.
     """
@@ -370,11 +373,11 @@ def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach
     north, east = math.cos(math.radians(row.yaw_deg)), math.sin(math.radians(row.yaw_deg))
     back = approach.height_m / math.tan(math.radians(approach.slope_deg))
     off_line = (before[1] - row.east_m) * north - (before[0] - row.north_m) * east
-    radius = math.copysign(approach.radius_m, off_line)  # counted to the right, as the circle's sense is
+    radius = math.copysign(approach.radius_m, off_line)  # positive to the right, as the sign of the circle's radius
     centre = (row.north_m - back * north - radius * east, row.east_m - back * east + radius * north)
     latitude, longitude, _ = to_geodetic(home, (*centre, 0.0))
     marker = PlanItem(DO_LAND_START, FRAME_MISSION, (0.0, 0.0, 0.0, 0.0), latitude, longitude, approach.height_m)
-    circle = (1.0, radius, 0.0, 1.0)  # left towards the next item, and on the tangent
+    circle = (1.0, radius, 0.0, 1.0)  # exit towards the next item, on the tangent
     return [
         marker,
         PlanItem(NAV_LOITER_TO_ALT, FRAME_GLOBAL_RELATIVE_ALT, circle, latitude, longitude, approach.height_m),
@@ -382,7 +385,7 @@ def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach
 
 
 def plan_text(items: Sequence[PlanItem], home: Home) -> str:
-    """The .plan file of a mission, as QGroundControl writes it."""
+    """Text of a .plan file for a mission, as QGroundControl writes it."""
 
     def number(value: float) -> float | None:
         return None if math.isnan(value) else value
@@ -432,7 +435,7 @@ def _parse_json(text: str, where: str) -> Plan:
 
 
 def plan_of(data: dict[str, Any], where: str = "mission") -> Plan:
-    """The content of a .plan file that was read as JSON."""
+    """The plan in parsed JSON of a .plan file; `where` is the place for errors."""
     if data.get("fileType") != "Plan":
         raise MissionError(f"{where}: fileType is {data.get('fileType')!r:.40}; 'Plan' is needed")
     mission = _table(data.get("mission"), f"{where}: mission")
@@ -452,7 +455,7 @@ def plan_of(data: dict[str, Any], where: str = "mission") -> Plan:
 
 
 def _rows(data: Any, name: str, where: str) -> list[Any]:
-    """A list of a table that may be missing."""
+    """A list of a JSON table; empty if it is missing."""
     rows = _table(data, where).get(name) if data is not None else None
     if rows is not None and not isinstance(rows, list):
         raise MissionError(f"{where}.{name} must be a list, not {rows!r:.40}")
@@ -462,7 +465,7 @@ def _rows(data: Any, name: str, where: str) -> list[Any]:
 
 
 def _fence(data: Any, where: str) -> list[PlanItem]:
-    """Polygons and circles to stay inside or outside of, as autopilots take them [MAVLinkMission]."""
+    """Geofence polygons and circles (to stay inside or outside of) as MAVLink mission items [MAVLinkMission]."""
     items: list[PlanItem] = []
     for number, row in enumerate(_rows(data, "polygons", f"{where}: geoFence")):
         at = f"{where}: geoFence.polygons[{number}]"
@@ -484,7 +487,7 @@ def _fence(data: Any, where: str) -> list[PlanItem]:
         latitude, longitude = _numbers(circle.get("center"), 2, f"{at}.circle.center")
         (radius,) = _numbers([circle.get("radius")], 1, f"{at}.circle.radius")
         if not 0 < radius < HEIGHT_MOST_M:
-            raise MissionError(f"{at}: a radius of {radius:g} m")
+            raise MissionError(f"{at}: a radius of {radius:g} m is not between 0 and {HEIGHT_MOST_M:g} m")
         command = NAV_FENCE_CIRCLE_INCLUSION if row.get("inclusion", True) else NAV_FENCE_CIRCLE_EXCLUSION
         items.append(PlanItem(command, FRAME_GLOBAL, (radius, 0.0, 0.0, 0.0), *_place(latitude, longitude, 0.0, at)))
     if len(items) > ITEMS_MOST:
@@ -532,18 +535,18 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 def _numbers(value: Any, count: int, where: str) -> list[float]:
     if not isinstance(value, list) or len(value) != count:
         raise MissionError(f"{where} must be a list of {count} numbers, not {value!r:.60}")
-    found = []
+    numbers = []
     for place, entry in enumerate(value):
         if entry is None:
-            found.append(math.nan)
+            numbers.append(math.nan)
             continue
         if isinstance(entry, bool) or not isinstance(entry, int | float):
             raise MissionError(f"{where}[{place}] must be a number or null, not {entry!r:.40}")
         try:
-            found.append(float(entry))
+            numbers.append(float(entry))
         except OverflowError:
             raise MissionError(f"{where}[{place}] is too large for a number") from None
-    return found
+    return numbers
 
 
 def _whole(value: Any, low: int, high: int, where: str) -> int:
@@ -572,10 +575,10 @@ def _item(command: int, frame: int, values: list[float], where: str) -> PlanItem
             if math.isinf(value) or abs(value) > 1e9:
                 raise MissionError(f"{where}: parameter {place} is {value:g}, which cannot be sent")
         rest = [0.0 if math.isnan(value) else value for value in values[4:]]
-        if abs(rest[0]) > 200 or abs(rest[1]) > 200:  # sent as 1e-7 of it in 32 bits
+        if abs(rest[0]) > 200 or abs(rest[1]) > 200:  # degrees are sent as 32-bit integers of 1e-7 degrees
             raise MissionError(f"{where}: parameters 5 and 6 of a command without place must be within 200")
         return PlanItem(command, frame, params, *rest)
-    if command not in NEEDS_PLACE:  # where it is: below itself, at home, ...
+    if command not in NEEDS_PLACE:  # zero means the current position, home, ...
         values = [*values[:4], *(0.0 if math.isnan(value) else value for value in values[4:])]
     return PlanItem(command, frame, params, *_place(values[4], values[5], values[6], where))
 
@@ -620,7 +623,7 @@ def _parse_lines(text: str, where: str) -> Plan:
         if index == 0 and not items and home is None and frame == FRAME_GLOBAL and command == NAV_WAYPOINT:
             home = Home(
                 *_place(values[4], values[5], values[6], at)
-            )  # by custom the first row is home, not a place to fly to
+            )  # by convention the first row is home, not a waypoint
             continue
         items.append(_item(command, _frame(frame, f"{at}, column 3"), values, at))
         if len(items) > ITEMS_MOST:

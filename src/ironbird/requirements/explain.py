@@ -1,4 +1,4 @@
-"""Why a flight meets a requirement or not: the sample that decides, as a sentence."""
+"""Explanation of a requirement's result: the sample that decides the margin, as a sentence."""
 
 from __future__ import annotations
 
@@ -34,30 +34,31 @@ _WORDS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at leas
 
 @dataclass(frozen=True)
 class Finding:
-    """What decides the margin of one flight. `margin` is in SI, `unit` its unit."""
+    """The sample that decides the margin of one flight. `margin` is in SI units, `unit` is its unit."""
 
     time_s: float
     margin: float
     unit: str
     sentence: str
-    broken_s: float = math.nan  # first broken: an `always` at its first bad sample, an `eventually` at its end
+    broken_s: float = math.nan  # s; first violation: the first bad sample of an `always`, the end of an `eventually`
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the search stands: a condition (or its contrary) at a row."""
+    """Current place of the search: a condition (or its negation) at a row."""
 
     node: Node
     row: int
     contrary: bool = False
-    span: tuple[int, int] | None = None  # one sample of these rows was enough, this is the best
+    # rows of which one sample had to satisfy the condition; `row` is the best of them
+    span: tuple[int, int] | None = None
 
 
 def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str] | None = None) -> Finding:
     """The sample and the comparison that decide the margin of a lane.
 
-    Of several equal ones the earliest. For `eventually` it is the sample that came nearest. `events` says in words
-    what happened to a flag (a signal that is 0 or 1) that decides: better than that it was 1 instead of 0.
+    Of several equal ones the earliest. For `eventually` it is the sample that came nearest. `events` has a text for
+    flags (signals that are 0 or 1), used instead of their values if a flag decides.
     """
     flight = trace.lane(lane)
     evaluation = Evaluation(flight, slice(0, 1))
@@ -93,11 +94,11 @@ class _Search:
         )
 
     def first_bad(self, node: Node, row: int) -> float | None:
-        """When an `always`, an `eventually`, or the first of several joined by `and` was broken."""
+        """Time in s at which an `always`, an `eventually`, or the first of several joined by `and`, was violated."""
         if isinstance(node, Join) and node.operator == "and":
             moments = [self.first_bad(part, row) for part in (node.left, node.right)]
             return min((moment for moment in moments if moment is not None), default=None)
-        if isinstance(node, Window) and node.operator == "eventually":  # it may come true until the window ends
+        if isinstance(node, Window) and node.operator == "eventually":  # it may still become true until the window ends
             last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
             return float(self.flight.time_s[last]) if self._margin(_Place(node, row)) < 0 else None
         if not (isinstance(node, Window) and node.operator == "always"):
@@ -121,7 +122,7 @@ class _Search:
         return -margin if place.contrary else margin
 
     def _below(self, place: _Place) -> _Place | None:
-        """The part that decides; None if its window has no samples."""
+        """The part of a condition that decides its margin; None if its window has no samples."""
         node = place.node
         if isinstance(node, Not):
             return replace(place, node=node.child, contrary=not place.contrary)
@@ -139,7 +140,7 @@ class _Search:
     def _of_two(self, place: _Place, node: Join) -> _Place:
         first = replace(place, node=node.left, contrary=place.contrary != (node.operator == "implies"))
         second = replace(place, node=node.right)
-        # The least decides for `and`, the greatest for the others; the other way round for the contrary.
+        # The minimum decides for `and`, the maximum for the others; reversed for the negation.
         least = (node.operator == "and") != place.contrary
         a, b = self._signed(first), self._signed(second)
         if a == b:
@@ -177,7 +178,8 @@ class _Search:
             return None
         left = self._margins(node.left, place.row, last + 1)
         right = self._margins(node.right, first, last + 1)
-        held = np.minimum.accumulate(np.concatenate([[np.inf], left[:-1]]))[low:]  # the left one up to before here
+        # margin of the left condition up to the sample before
+        held = np.minimum.accumulate(np.concatenate([[np.inf], left[:-1]]))[low:]
         best = int(np.minimum(held, right).argmax())
         if right[best] <= held[best]:
             span = None if place.contrary else (first, last)
@@ -202,14 +204,14 @@ class _Search:
 
     def _sentence(self, place: _Place, node: Compare, *, met: bool) -> str:
         operator, left, right = node.operator, node.left, node.right
-        if _is_constant(left) and not _is_constant(right):  # `60 m > altitude` reads as `altitude < 60 m`
+        if _is_constant(left) and not _is_constant(right):  # `60 m > altitude` is written as `altitude < 60 m`
             operator, left, right = _MIRRORED[operator], right, left
         if place.contrary:
             operator = _CONTRARY[operator]
         unit, size = _shown_unit(left, right)
         a, b = (float(self.evaluation.values(term, place.row, place.row + 1).flat[0]) for term in (left, right))
         was, limit = (_amount(value, unit, size, self._word(right, value)) for value in (a, b))
-        asked = limit if _is_constant(right) else right.text
+        threshold = limit if _is_constant(right) else right.text
         when = f"at {self._time(place.row)}"
         between = ""
         if place.span is not None:
@@ -219,15 +221,17 @@ class _Search:
             return self.events[left.column]
         if discrete and between and not met:
             never = "never" if operator == "==" else "always"
-            return f"{left.text} was {never} {asked} {between}" + (f"; {when} it was {was}" if never == "never" else "")
+            return f"{left.text} was {never} {threshold} {between}" + (
+                f"; {when} it was {was}" if never == "never" else ""
+            )
         sentence = f"{left.text} was {'at best ' if between and not discrete else ''}{was}"
         sentence += f" {when}" if _is_constant(right) else f" and {right.text} {limit} {when}"
         sentence += "; required: " + ("" if _is_constant(right) else f"{left.text} ")
         if node.tolerance is None:
-            sentence += _WORDS[operator] + asked
+            sentence += _WORDS[operator] + threshold
         else:
             inside = "within" if operator == "==" else "more than"
-            sentence += f"{inside} {_amount(node.tolerance, unit, size, '')} of {asked}"
+            sentence += f"{inside} {_amount(node.tolerance, unit, size, '')} of {threshold}"
         sentence += f" at some time {between}" if between else ""
         apart = abs(a - b) if node.tolerance is None else abs(node.tolerance - abs(a - b))
         if discrete or not math.isfinite(apart):
@@ -235,7 +239,7 @@ class _Search:
         return f"{sentence} ({_amount(apart, unit, size, '')} {'to spare' if met else 'beyond'})"
 
     def _word(self, other: Term, value: float) -> str:
-        """The word for a value that is compared with a word."""
+        """The word for a value that is compared with a word (a mode's name, for example)."""
         if not (isinstance(other, Number) and other.is_word):
             return ""
         return next((word for word, number in self.formula.words.items() if number == value), "")
@@ -254,7 +258,7 @@ def _numbers(term: Term) -> list[Number]:
 
 
 def _si_unit(left: Term, right: Term) -> str:
-    """The SI unit of a comparison, as the signals declare it."""
+    """SI unit of a comparison, as declared by the signals."""
     for term in (left, right):
         if isinstance(term, Signal):
             return term.unit
@@ -262,7 +266,7 @@ def _si_unit(left: Term, right: Term) -> str:
 
 
 def _shown_unit(left: Term, right: Term) -> tuple[str, float]:
-    """The unit in which the text of the requirement speaks, and its size in SI."""
+    """Unit used in the text of the requirement, and its size in SI."""
     dimension = left.dimension if left.dimension != NONE else right.dimension
     for number in (*_numbers(right), *_numbers(left)):
         if number.unit and number.dimension == dimension:
@@ -271,7 +275,7 @@ def _shown_unit(left: Term, right: Term) -> tuple[str, float]:
 
 
 def _amount(value: float, unit: str, size: float, word: str) -> str:
-    """A value for people: four digits, with its unit."""
+    """A value as text: four digits, with its unit."""
     if word:
         return word
     if math.isnan(value):

@@ -1,7 +1,8 @@
-"""Margins of many lanes in native code (c/ib_margins.c), straight from the log as the kernel wrote it.
+"""Margins of many lanes in native code (c/ib_margins.c), directly from the log in the kernel's layout.
 
-What most requirements are: `always` or `eventually` a condition about one moment, over some time. No column is turned,
-derived or kept; the numbers are those of `robustness.py` to the bit. Other formulas are left to that.
+Covers most requirements: `always` or `eventually` of a condition about one moment, over an interval. No column is
+transposed, derived or stored; the numbers equal those of `robustness.py` to the bit. Other formulas are evaluated
+there.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from ironbird.requirements.trace import LogColumns, Trace
 from ironbird.runtime.lane_columns import sizes
 from ironbird.runtime.predicate import Op
 
-# Behind the operations of triggers
+# Operations after those of triggers
 PUSH_OF_LANE, PUSH_IN_LAST_ROW, ALL_OR_NOTHING, SIGN_OF_MARGIN = range(len(Op), len(Op) + 4)
 _PUSHES = (Op.PUSH_SIGNAL, Op.PUSH_CONSTANT, Op.PUSH_TIME, PUSH_OF_LANE, PUSH_IN_LAST_ROW)
 _OF_ONE = (ALL_OR_NOTHING, SIGN_OF_MARGIN)
-DEEPEST = 12  # values on the stack
+DEEPEST = 12  # most values on the stack
 _SIZE, _PLACE, _NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 
 
 class _Unfit(Exception):
-    """A formula that native code does not judge."""
+    """A formula that native code cannot evaluate."""
 
 
 @functools.cache
 def margins_library() -> ctypes.CDLL:
-    """The native code, compiled or from the cache."""
+    """The native library, compiled or from the cache."""
     own = {"PUSH_OF_LANE": PUSH_OF_LANE, "PUSH_IN_LAST_ROW": PUSH_IN_LAST_ROW}
     own |= {"ALL_OR_NOTHING": ALL_OR_NOTHING, "SIGN_OF_MARGIN": SIGN_OF_MARGIN}
     numbers = {**{op.name: int(op) for op in Op}, **own}
@@ -50,13 +51,13 @@ def margins_library() -> ctypes.CDLL:
 
 
 def can_judge(trace: Trace) -> bool:
-    """Whether the lanes lie as native code takes them."""
+    """Whether the lanes of a trace have the memory layout that native code needs."""
     columns = trace.values
     return isinstance(columns, LogColumns) and columns.whole and columns.data.shape[3] == LANES
 
 
 def margins_of_lanes(formula: Formula, trace: Trace) -> np.ndarray | None:
-    """The margin of each lane at its first sample; None if the formula, or the trace, is not one for native code."""
+    """Margin of each lane at its first sample; None if native code cannot evaluate the formula or the trace."""
     columns, root = trace.values, formula.root
     if not (can_judge(trace) and isinstance(columns, LogColumns) and isinstance(root, Window)):
         return None
@@ -71,7 +72,7 @@ def margins_of_lanes(formula: Formula, trace: Trace) -> np.ndarray | None:
 
 
 def greatest_sizes(names: tuple[str, ...], trace: Trace) -> np.ndarray | None:
-    """The greatest size of some signals over each lane; NaN if a value is none; None as for `margins_of_lanes`."""
+    """Largest absolute value of some signals over each lane; NaN if one is NaN; None as for `margins_of_lanes`."""
     if not (can_judge(trace) and isinstance(trace.values, LogColumns)):
         return None
     program = _Program(trace.values, trace.lanes)
@@ -88,7 +89,7 @@ def greatest_sizes(names: tuple[str, ...], trace: Trace) -> np.ndarray | None:
 
 @dataclass
 class _Program(Postfix):
-    """Code of a margin under construction, and the numbers of lanes that it names."""
+    """Builder of the postfix code of a margin, and the per-lane values that it refers to."""
 
     columns: LogColumns
     lanes: int
@@ -98,11 +99,11 @@ class _Program(Postfix):
         self.of_lanes: list[np.ndarray] = []
 
     def signal(self, term: Signal) -> None:
-        """Leaves the value of a signal, or of what it is derived from."""
+        """Append code that pushes the value of a signal, or of the definition it is derived from."""
         self.column(term.column)
 
     def column(self, name: str) -> None:
-        """The same by the name of a column."""
+        """Append code that pushes the value of a column of the log."""
         at, term = self.columns.column_in_log(name), self.columns.term(name)
         if at is not None:
             self.emit(Op.PUSH_SIGNAL, LANES * at)
@@ -124,7 +125,7 @@ class _Program(Postfix):
         self.of_lanes.append(values)
 
     def margin(self, node: Node) -> None:
-        """Leaves the margin of a condition about one moment (robustness.py)."""
+        """Append code that pushes the margin of a condition about one moment (robustness.py)."""
         if isinstance(node, Compare):
             self._compare(node)
         elif isinstance(node, Not):
@@ -160,7 +161,7 @@ class _Program(Postfix):
             self.emit(Op.NEGATE)
 
     def over(self, interval: Interval, trace: Trace, *, greatest: bool) -> np.ndarray | None:
-        """The least or greatest value over an interval of each lane; None if the stack is too small for it."""
+        """Minimum or maximum over an interval of each lane; None if the stack is too small."""
         if self._depth() > DEEPEST:
             return None
         data = self.columns.data
@@ -174,13 +175,13 @@ class _Program(Postfix):
         code, constants = np.array(self.code, np.int64), np.array([*self.constants, 0.0])
         low, high = trace.steps(interval.low_s), min(trace.steps(interval.high_s), count - 1)
         last = -1 if interval.last_s is None else trace.steps(interval.last_s)
-        found = np.empty(lanes)
+        extremes = np.empty(lanes)
         margins_library().ib_margins(
             data.ctypes.data, block_size, row_size, lanes, trace.time_s.ctypes.data, rows.ctypes.data,
             code.ctypes.data, len(code), constants.ctypes.data, of_lanes.ctypes.data, low, high, last, greatest,
-            -math.inf if greatest else math.inf, found.ctypes.data,
+            -math.inf if greatest else math.inf, extremes.ctypes.data,
         )  # fmt: skip
-        return found[: self.lanes]
+        return extremes[: self.lanes]
 
     def _depth(self) -> int:
         deepest = present = 0

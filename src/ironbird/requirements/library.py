@@ -1,8 +1,8 @@
-"""Ready requirements with parameters.
+"""Library of ready requirements with parameters.
 
-They speak of the signals that vehicles have, of those that `flight/derived.py` derives from them (`height`,
-`distance`, `tilt`, `rate`, `position_error`), and of the columns of `conditions.names.RUN_UNITS`. A parameter is a
-number in its unit, or a text with another unit (`height="400 ft"`).
+They use the signals of vehicles, those that `flight/derived.py` derives from them (`height`, `distance`, `tilt`,
+`rate`, `position_error`), and of the columns of `conditions.names.RUN_UNITS`. A parameter is a number in its unit, or a
+text with another unit (`height="400 ft"`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AMOUNT = re.compile(r"\s*(-?\d+\.?\d*(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement, ready to be read by `parse_formula`."""
+    """A requirement as text, to be parsed by `parse_formula`."""
 
     name: str
     formula_text: str
@@ -32,7 +32,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a template in `unit`; without a unit it is a piece of text."""
+    """One number of a template, in `unit`; without a unit it is a piece of text."""
 
     doc: str
     unit: str = ""
@@ -41,7 +41,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Template:
-    """A requirement with gaps."""
+    """A requirement with placeholders for its parameters."""
 
     text: str
     severity: Severity
@@ -123,13 +123,13 @@ TEMPLATES: dict[str, Template] = {
 
 
 def get(name: str, **params: float | str) -> Requirement:
-    """A ready requirement with its gaps filled."""
+    """A requirement of the library with its parameters filled in."""
     template = TEMPLATES.get(name)
     if template is None:
         raise UnknownNameError("requirement", name, TEMPLATES)
-    for given in params:
-        if given not in template.parameters:
-            raise UnknownNameError("parameter", given, template.parameters, f"requirement '{name}'")
+    for parameter_name in params:
+        if parameter_name not in template.parameters:
+            raise UnknownNameError("parameter", parameter_name, template.parameters, f"requirement '{name}'")
     filled = {}
     for key, parameter in template.parameters.items():
         value = params.get(key, parameter.default)
@@ -141,7 +141,7 @@ def get(name: str, **params: float | str) -> Requirement:
 
 
 def _text(name: str, key: str, parameter: Parameter, value: float | str) -> str:
-    """A value as it stands in the formula."""
+    """A parameter's value as text in the formula."""
     if not parameter.unit:
         return str(value)
     unit = parameter.unit
@@ -149,10 +149,10 @@ def _text(name: str, key: str, parameter: Parameter, value: float | str) -> str:
         match = _AMOUNT.fullmatch(value)
         if match is None:
             raise RequirementError(f"{key} of requirement '{name}' is a number in {unit}, not '{value}'")
-        value, given = float(match[1]), match[2] or unit
-        if read_unit(given).dimension != read_unit(unit).dimension:
-            raise RequirementError(f"{key} of requirement '{name}' is measured in {unit}, not in {given}")
-        unit = given
+        value, own_unit = float(match[1]), match[2] or unit
+        if read_unit(own_unit).dimension != read_unit(unit).dimension:
+            raise RequirementError(f"{key} of requirement '{name}' is measured in {unit}, not in {own_unit}")
+        unit = own_unit
     if not math.isfinite(value):
         raise RequirementError(f"{key} of requirement '{name}' is {value}, not a finite number")
     return f"{float(value)!r} {unit}".replace(".0 ", " ")

@@ -1,4 +1,4 @@
-"""How well flights meet a requirement: robustness margins of signal temporal logic, [Donze2010].
+"""Robustness margins of flights for a requirement: semantics of signal temporal logic, [Donze2010].
 
 The margin of `altitude < 60 m` is 60 m - altitude; `and` and `always` take the least of margins, `or` and
 `eventually` the greatest, `not` changes the sign. At least 0 is met, below 0 is not. Margins are in SI; a formula
@@ -7,11 +7,11 @@ that joins metres with radians compares their numbers as they are.
 On samples and with finite flights this is what RTAMT computes offline in discrete time [Nickovic2020]:
 - A window is cut at the lane's last valid row (for the past: at its first row). A window without any sample (the
   flight ended before it begins) gives +inf for `always` and `historically`, -inf for `eventually`, `once` and `until`.
-- `f until[a, b] g` asks for f at all samples before that of g, not at that sample itself; and for f from now on,
+- `f until[a, b] g` requires f at all samples before that of g, not at that sample itself; and for f from now on,
   not only from a on.
 Beyond RTAMT: bounds are rounded to samples (there they must be multiples), `==` has a tolerance or is +inf or -inf
-(there its margin is never above 0), intervals may count from the end. A value that is not a number (NaN) among those
-that a requirement looks at gives -inf.
+(there its margin is never above 0), intervals may count from the end. A NaN among the values that a
+requirement reads gives -inf.
 
 Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
 Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
@@ -42,19 +42,19 @@ from ironbird.conditions.formula import (
 from ironbird.requirements.lane_margins import margins_of_lanes
 from ironbird.requirements.trace import Trace
 
-GROUP_VALUES = 2**17  # values of one column that are worked on at once: 1 MB
+GROUP_VALUES = 2**17  # values of one column processed at once: 1 MB
 
 
 def robustness(formula: Formula, trace: Trace) -> np.ndarray:
-    """The margin of each lane at its first sample."""
-    found = margins_of_lanes(formula, trace)
-    if found is None:
+    """Margin of each lane at its first sample; [lane], in SI units."""
+    margins = margins_of_lanes(formula, trace)
+    if margins is None:
         return _in_groups(formula, trace, 1)[:, 0]
-    return _judged(found)
+    return _judged(margins)
 
 
 def robustness_over_time(formula: Formula, trace: Trace) -> np.ndarray:
-    """The margin at each row, [lane, row]; NaN behind a lane's last valid row."""
+    """Margin at each row, [lane, row]; NaN after a lane's last valid row."""
     margins = _in_groups(formula, trace, len(trace.time_s))
     margins[np.arange(len(trace.time_s)) >= trace.rows[:, None]] = np.nan
     return margins
@@ -70,7 +70,7 @@ def _in_groups(formula: Formula, trace: Trace, rows: int) -> np.ndarray:
 
 
 def _judged(margins: np.ndarray) -> np.ndarray:
-    """Margins with -inf for what is not a number, and one zero: its sign would depend on the order of equal ones."""
+    """Margins with NaN replaced by -inf, and -0 by 0 (its sign would depend on the order of equal values)."""
     return np.where(np.isnan(margins), -np.inf, margins + 0.0)
 
 
@@ -83,7 +83,7 @@ class Evaluation:
         self.count = len(trace.time_s)
 
     def margins(self, node: Node, first: int, last: int) -> np.ndarray:
-        """Margins [lane, row] of a condition; what stands behind a lane's end means nothing."""
+        """Margins [lane, row] of a condition; entries after a lane's end are undefined."""
         if isinstance(node, Compare):
             shape = (len(self.valid), last - first)
             return np.broadcast_to(self._compare(node, first, last), shape)
@@ -130,12 +130,12 @@ class Evaluation:
     def _edge(self, node: Edge, first: int, last: int) -> np.ndarray:
         now = self.margins(node.child, max(first - 1, 0), last)
         now = now if node.operator == "rise" else -now
-        if first == 0:  # before the first sample it was not so
+        if first == 0:  # false before the first sample
             now = np.concatenate([np.full((len(now), 1), -np.inf), now], axis=1)
         return np.minimum(-now[:, :-1], now[:, 1:])
 
     def _until_end(self, node: Node, first: int, last: int, empty: float) -> np.ndarray:
-        """Margins of a condition, with `empty` behind the end of each lane."""
+        """Margins of a condition, with `empty` after the end of each lane."""
         inner = self.margins(node, first, last)
         if last <= self.valid.min():
             return inner
@@ -188,17 +188,17 @@ class Evaluation:
 
 
 def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:
-    """Least or greatest of `width` entries from each of `count` places on; `before` entries are missing in front."""
+    """Minimum or maximum of `width` entries from each of `count` places; `before` entries are missing in front."""
     lanes, length = inner.shape
     if count == 1:
         return best.reduce(inner[:, : width - before], axis=1, initial=empty, keepdims=True)
-    if before == 0 and width >= length:  # each window goes to the end: one pass from there
+    if before == 0 and width >= length:  # each window reaches the end: one pass backwards
         inner = best.accumulate(inner[:, ::-1], axis=1)[:, ::-1]
         width = 1
     table = np.full((lanes, count + width - 1), empty)
     used = min(length, table.shape[1] - before)
     table[:, before : before + used] = inner[:, :used]
-    reach = 1  # entry i has the best of i to i + reach - 1
+    reach = 1  # entry i holds the best of i to i + reach - 1
     while 2 * reach <= width:
         table = best(table[:, :-reach], table[:, reach:])
         reach *= 2
@@ -209,7 +209,7 @@ def _untimed_until(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """until[0, end] by doubling.
 
     One sample maps the margin x of what follows to max(right, min(left, x)); two such steps are again one:
-    max(max(right1, min(left1, right2)), min(min(left1, left2), x)). Behind the end x is -inf.
+    max(max(right1, min(left1, right2)), min(min(left1, left2), x)). After the end x is -inf.
     """
     left, right = left.copy(), right.copy()
     reach, length = 1, right.shape[1]

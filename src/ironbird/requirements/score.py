@@ -4,15 +4,15 @@ Each error is sampled every 0.1 s from the fault on, becomes a score by bands, a
 weighted mean in which bad samples weigh more; 1 is safe, 0 a disaster. A crash is a disaster; its score follows from
 the energy.
 
-What differs from [RFlySimSafe]:
+Differences from [RFlySimSafe]:
 - There one column is judged, the velocity towards east against 0, though bands for angles and positions exist. Here
-  all axes of position and velocity (against what the mission asks for) and all angles count; the weights of columns
-  are equal unless given. So a flight to the north is judged like one to the east, and flying fast as asked for is
+  all axes of position and velocity (against the mission's set-points) and all angles count; the weights of columns
+  are equal unless given. So a flight to the north is judged like one to the east, and flying fast as commanded is
   no error.
 - There a crash is detected by abs(z) < 1.2 m with abs(vz) > 3.5 m/s, here by the column `crashed`. The mass is the
   vehicle's, there always 1.515 kg.
 - There the level is that of the largest weighted share of samples, so that a flight with a better score can have a
-  worse level; here it is the band of the score. The shares are given beside it.
+  worse level; here it is the band of the score. The shares are reported as well.
 - There the change of an angle is that between two rows of the log after averaging, and so depends on the log's rate;
   here it is that in 0.1 s. The jump from 180 to -180 deg is no change.
 """
@@ -33,15 +33,15 @@ from ironbird.vehicles.places import BODY, NAVIGATOR
 
 LEVELS = ("unaffected", "slight", "serious", "dangerous", "disaster")
 SAMPLE_S = 0.1
-MANY_LANES = 8  # from here on native code grades: a first flight does not wait for its compilation
-# [RFlySimSafe]: a band of error goes with a band of score; in it the score is interpolated geometrically.
-SCORES = (0.999, 0.9, 0.7, 0.4, 0.1)  # at the edges of the bands
+MANY_LANES = 8  # from this number of lanes on native code is used: a single flight does not wait for its compilation
+# [RFlySimSafe]: each band of error has a band of score; within it the score is interpolated geometrically.
+SCORES = (0.999, 0.9, 0.7, 0.4, 0.1)  # score at the edges of the bands
 EDGES = {
     "angle": (0.0, 0.0175, 0.035, 0.0525, 0.07),  # rad, change in 0.1 s
     "velocity": (0.0, 0.015, 0.04, 0.16, 0.5),  # (m/s)^2, deviation squared
     "position": (0.0, 0.0009, 0.09, 0.36, 1.0),  # m^2, deviation squared
 }
-WEIGHTS = (1.0, 3.0, 6.0, 9.0, 12.0)  # of samples by level
+WEIGHTS = (1.0, 3.0, 6.0, 9.0, 12.0)  # weight of samples by level
 # [RFlySimSafe]: probability of a fatal hit by energy
 ALPHA_J, BETA_J, SHELTER = 1e6, 100.0, 0.1
 RISK_FACTOR, RISK_SCALE = 5e-6, 1e-8
@@ -49,7 +49,7 @@ RISK_FACTOR, RISK_SCALE = 5e-6, 1e-8
 
 @dataclass(frozen=True)
 class Channel:
-    """A column to judge, and the column of what was asked for (none for angles)."""
+    """A column to judge, and the column with its commanded value (none for angles)."""
 
     kind: Literal["angle", "velocity", "position"]
     value: str
@@ -67,7 +67,7 @@ VELOCITIES = tuple(f"{BODY.velocity}[{i}]" for i in range(3))
 
 @dataclass(frozen=True)
 class Assessment:
-    """The score of each lane, 1 safe to 0; `level` is an index into LEVELS; `shares` [lane, level] what led to it."""
+    """Score of each lane, 1 (safe) to 0; `level` is an index into LEVELS; `shares` of the samples [lane, level]."""
 
     score: np.ndarray
     level: np.ndarray
@@ -75,7 +75,7 @@ class Assessment:
 
 
 def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNELS) -> Assessment:
-    """Judge all lanes from the start of their fault on (column `fault_active`; without one, from the first row)."""
+    """Judge all lanes from the start of their fault (column `fault_active`; without one, from the first row)."""
     if not channels:
         raise RequirementError("a safety score needs at least one channel")
     first, rows, count = _first_rows(trace), trace.rows, len(trace.time_s)
@@ -108,12 +108,12 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
 def _grade_some(
     trace: Trace, channels: Sequence[Channel], first: np.ndarray, every: int, worst: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each channel and lane the weighted mean of its samples, [channel, lane], and the share of each level."""
+    """Weighted mean of the samples, [channel, lane], and share of each level, [channel, lane, level]."""
     rows, count = trace.rows, len(trace.time_s)
     # Rows of the samples; a sample is the mean of its row and the next one, [RFlySimSafe].
     at = first[:, None] + every * np.arange(-(-int((rows - first).max()) // every))
     used = at < rows[:, None]
-    lanes = np.arange(trace.lanes)[:, None] * count  # places in a column as one long row
+    lanes = np.arange(trace.lanes)[:, None] * count  # offsets in a column as one long row
     after = np.minimum(at + 1, rows[:, None] - 1) + lanes
     at = np.minimum(at, rows[:, None] - 1) + lanes
 
@@ -127,8 +127,8 @@ def _grade_some(
             value = sampled(_unwrapped(trace.column(channel.value), rows))
             error = np.abs(np.diff(value, axis=1, prepend=value[:, :1]))
         else:
-            asked = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
-            error = (sampled(trace.column(channel.value)) - asked) ** 2
+            commanded = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
+            error = (sampled(trace.column(channel.value)) - commanded) ** 2
         graded.append(band_score(error, EDGES[channel.kind], worst[:, None]))
     return _grade(np.stack(graded), used)
 
@@ -136,7 +136,7 @@ def _grade_some(
 def _grade_many(
     trace: Trace, channels: Sequence[Channel], first: np.ndarray, every: int, worst: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same as `_grade_some`, to the bit, in native code: worth its compilation for more than one flight."""
+    """The same as `_grade_some`, to the bit, in native code; worth its compilation for many lanes."""
     scores, weights = np.asarray(SCORES), np.asarray(WEIGHTS)
     names = dict.fromkeys(name for channel in channels for name in (channel.value, channel.command) if name)
     samples = Samples(trace, first, every, list(names), len(channels))
@@ -149,8 +149,8 @@ def _grade_many(
             samples.values[samples.names[name], lane, : len(at)] = 0.5 * (whole[at] + whole[after])
     for number, channel in enumerate(channels):
         angle = channel.kind == "angle"
-        asked = None if angle else channel.command
-        samples.add(number, channel.value, asked, angle=angle, edges=EDGES[channel.kind], scores=scores)
+        command = None if angle else channel.command
+        samples.add(number, channel.value, command, angle=angle, edges=EDGES[channel.kind], scores=scores)
     sums, counts = samples.grade(worst, scores, weights)
     shares = counts * weights
     total = shares.sum(axis=-1)
@@ -158,7 +158,7 @@ def _grade_many(
 
 
 def band_score(error: np.ndarray, edges: Sequence[float], above: np.ndarray | float) -> np.ndarray:
-    """The score of an error: geometric interpolation in its band, `above` behind the last edge."""
+    """Score of an error: geometric interpolation in its band, `above` beyond the last edge."""
     edge, score = np.asarray(edges), np.asarray(SCORES)
     error = np.where(np.isnan(error), np.inf, error)
     band = _passed(error, edge[1:-1], np.greater_equal)
@@ -168,7 +168,7 @@ def band_score(error: np.ndarray, edges: Sequence[float], above: np.ndarray | fl
 
 
 def _passed(values: np.ndarray, edges: np.ndarray, compare: np.ufunc) -> np.ndarray:
-    """How many of a few edges each value has passed; for so few, faster than a search."""
+    """Number of edges that each value has passed; for few edges faster than a search."""
     passed = np.zeros(values.shape, np.int8)
     for edge in edges:
         passed += compare(values, edge).view(np.int8)
@@ -176,9 +176,9 @@ def _passed(values: np.ndarray, edges: np.ndarray, compare: np.ufunc) -> np.ndar
 
 
 def _unwrapped(angles: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Angles of each lane without jumps of a turn; those of lanes without any are as they are."""
+    """Angles of each lane unwrapped; lanes without jumps stay unchanged."""
     behind = np.arange(1, angles.shape[1]) >= rows[:, None]
-    steady = np.abs(np.diff(angles, axis=1)) < np.pi  # not where a value is not a number
+    steady = np.abs(np.diff(angles, axis=1)) < np.pi  # False where a value is NaN
     jumping = np.logical_not((steady | behind).all(axis=1))
     if jumping.any():
         angles = angles.copy()
@@ -198,12 +198,12 @@ def _grade(score: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     counts = np.stack([np.count_nonzero((level == k) & used, axis=-1) for k in range(len(LEVELS))], axis=-1)
     shares = counts * np.asarray(WEIGHTS)  # weights are whole numbers: their sums are exact in any order
     total = shares.sum(axis=-1)
-    # One after the other: zeros behind a lane's end change no bit, unlike in numpy's sum by pairs.
+    # Summed in order: zeros after a lane's end change no bit, unlike in numpy's pairwise sum.
     return np.cumsum(weight * h, axis=-1)[..., -1] / total, shares / total[..., None]
 
 
 def crash_score(energy_j: np.ndarray | float) -> np.ndarray:
-    """The score of a crash by its energy: 0.1 without any, towards 0 for a surely fatal one."""
+    """Score of a crash by its energy in J: 0.1 for zero, towards 0 for a surely fatal one."""
     with np.errstate(divide="ignore"):
         ratio = (BETA_J / np.asarray(energy_j, dtype=np.float64)) ** (1.0 / (4.0 * SHELTER))
     probability = 1.0 / (1.0 + np.sqrt(ALPHA_J / BETA_J * ratio))
@@ -211,7 +211,7 @@ def crash_score(energy_j: np.ndarray | float) -> np.ndarray:
 
 
 def _first_rows(trace: Trace) -> np.ndarray:
-    """The row of each lane in which its fault starts; 0 without a fault."""
+    """Row of each lane in which its fault starts; 0 without a fault."""
     if "fault_active" not in trace.values:
         return np.zeros(trace.lanes, dtype=np.int64)
     active = trace.values["fault_active"] > 0.5

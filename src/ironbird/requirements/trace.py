@@ -1,4 +1,4 @@
-"""What a requirement judges: columns of many flights on one time grid."""
+"""Traces: columns of many flights on one time grid, for requirements."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from ironbird.conditions.formula import Term
 from ironbird.errors import RequirementError, UnknownNameError
 from ironbird.runtime.lane_columns import sizes
 
-GROUP = 8  # lanes that lie together in a log
+GROUP = 8  # lanes that are adjacent in a log
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the values of some columns stand in memory, in numbers from the beginning of each column on."""
+    """Memory layout of some columns: addresses and strides, counted in numbers."""
 
-    begin: np.ndarray  # addresses of the columns
-    group_size: int  # from a group of lanes to the next one
-    lane_size: int  # from a lane to the next one in its group
+    begin: np.ndarray  # address of each column
+    group_size: int  # stride between groups of lanes
+    lane_size: int  # stride between lanes of a group
     row_size: int
-    kept: object  # what must stay alive
+    kept: object  # object that owns the memory
 
 
 class LogColumns(Mapping[str, np.ndarray]):
-    """Columns of a log that are made when they are asked for, and what native code needs to do without them."""
+    """Columns of a log computed on first use, and the layout with which native code reads the log directly."""
 
-    data: np.ndarray  # [block, row, column, place], as the kernel writes it
-    whole: bool  # whether the columns are of all lanes of `data`, and not of one
+    data: np.ndarray  # [block, row, column, place], the kernel's layout
+    whole: bool  # whether the columns are of all lanes of `data`, not of one
 
     @abstractmethod
     def lane(self, lane: int) -> LogColumns:
-        """The same of one lane."""
+        """The columns of one lane, as a trace of one flight."""
 
     @abstractmethod
     def column_in_log(self, name: str) -> int | None:
-        """The column of `data` that a name is; None if it is made from others."""
+        """Column number in `data` of a name; None if the name is derived from others."""
 
     @abstractmethod
     def term(self, name: str) -> Term | None:
-        """How a name is made from others; None if it is not."""
+        """Definition of a derived name; None if it is not derived."""
 
     @abstractmethod
     def in_last_row(self, name: str) -> np.ndarray | None:
-        """Of each lane the value in its last row of a name that is 0 before; None if it is no such."""
+        """Value of each lane in its last row, for a name that is 0 before; None for other names."""
 
     @abstractmethod
     def fault_starts_s(self) -> np.ndarray:
-        """When the first fault of each lane starts; infinite without one."""
+        """Start time in s of each lane's first fault; infinite without one."""
 
     def places(self, names: Sequence[str]) -> Places | None:
-        """Where columns stand in the log; None if one of them does not."""
+        """Layout of columns in the log; None if one of them is not in the log."""
         columns = [self.column_in_log(name) for name in names]
         width = self.data.shape[3]
         if None in columns or width != GROUP or not self.whole:
@@ -65,7 +65,7 @@ class LogColumns(Mapping[str, np.ndarray]):
 
 @dataclass
 class Trace:
-    """Many lanes, one time grid. A lane that ended early has fewer valid rows; what stands behind them is ignored."""
+    """Columns of many lanes on one time grid. A lane that ended early has fewer valid rows; later rows are ignored."""
 
     time_s: np.ndarray  # [row], uniform
     values: Mapping[str, np.ndarray]  # signal name -> [lane, row]; `body.p_NB_N[2]` is one entry of a vector
@@ -78,7 +78,7 @@ class Trace:
         if self.time_s.ndim != 1 or count == 0 or self.rows.ndim != 1 or len(self.rows) == 0:
             raise RequirementError("a trace needs at least one lane and one row")
         steps = np.diff(self.time_s)
-        uneven = 1e-6 * self.step_s + 1e-9 * abs(float(self.time_s[-1]))  # rounding of the times
+        uneven = 1e-6 * self.step_s + 1e-9 * abs(float(self.time_s[-1]))  # tolerance for the rounding of times
         if count > 1 and (steps.min() <= 0 or np.ptp(steps) > uneven):
             raise RequirementError(
                 f"a trace needs equal steps of time: these are {steps.min():g} s to {steps.max():g} s"
@@ -96,16 +96,16 @@ class Trace:
 
     @property
     def lanes(self) -> int:
-        """Number of flights."""
+        """Number of flights (lanes) in the trace."""
         return len(self.rows)
 
     @property
     def step_s(self) -> float:
-        """Time between rows; 0 for a trace of one row."""
+        """Time in s between rows; 0 for a trace of one row."""
         return float((self.time_s[-1] - self.time_s[0]) / max(len(self.time_s) - 1, 1))
 
     def column(self, name: str) -> np.ndarray:
-        """One column, [lane, row]; `time` is always there."""
+        """One column, [lane, row]; the column `time` always exists."""
         if name in self.values:
             return self.values[name]
         if name == "time":
@@ -113,24 +113,24 @@ class Trace:
         raise RequirementError(str(UnknownNameError("column", name, self.values, "the trace")))
 
     def steps(self, seconds: float) -> int:
-        """Number of rows in a time, rounded to the nearest; more than there are for a time behind the end."""
+        """Number of rows in a time in s, rounded to the nearest; larger than the trace for a time beyond its end."""
         count = len(self.time_s)
         if count == 1:
             return int(seconds > 0)
         return round(min(seconds / self.step_s, 2.0 * count))
 
     def places(self, names: Sequence[str]) -> Places:
-        """Where columns stand in memory, in the log itself if they are there."""
-        found = self.values.places(names) if isinstance(self.values, LogColumns) else None
-        if found is not None:
-            return found
+        """Memory layout of columns, in the log itself if they are there."""
+        in_log = self.values.places(names) if isinstance(self.values, LogColumns) else None
+        if in_log is not None:
+            return in_log
         columns = [np.ascontiguousarray(self.column(name)) for name in names]
         begin = np.array([column.ctypes.data for column in columns], np.int64)
         count = len(self.time_s)
         return Places(begin, GROUP * count, count, 1, columns)
 
     def lane(self, lane: int) -> Trace:
-        """One flight."""
+        """The trace of one lane, with one flight."""
         if isinstance(self.values, LogColumns):
             return Trace(self.time_s, self.values.lane(lane), self.rows[lane : lane + 1])
         values = {name: column[lane : lane + 1] for name, column in self.values.items()}

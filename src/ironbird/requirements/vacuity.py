@@ -1,9 +1,9 @@
 """Requirements that a flight met without being put to the test.
 
 `always (altitude < 0.5 m implies climb > -1 m/s)` holds for a flight that never came down, and `always[60, 80] (...)`
-for one that ended at 40 s. Such a pass says nothing of the vehicle [Beer2001]: it is marked, not counted as shown.
+for one that ended at 40 s. Such a pass is no evidence about the vehicle [Beer2001]: it is marked as untested.
 
-Looked at: `always`, `and`, and the condition of an `implies` below them. Not looked at: what stands below `or`, `not`,
+Examined: `always`, `and`, and the condition of an `implies` below them. Not examined: conditions below `or`, `not`,
 `eventually` and `until`, and an `implies` on the right of another one.
 """
 
@@ -17,35 +17,35 @@ from ironbird.requirements.trace import Trace
 
 
 def untested(formula: Formula, trace: Trace) -> list[str]:
-    """For each lane what of a requirement was never put to the test; empty if all of it was."""
-    found: list[list[str]] = [[] for _ in range(trace.lanes)]
+    """For each lane the parts of a requirement that were never tested; empty if all were."""
+    parts: list[list[str]] = [[] for _ in range(trace.lanes)]
     if _may_be(formula.root):
         zero = np.zeros(trace.lanes, np.int64)
-        _walk(formula, formula.root, trace, zero, zero.copy(), found)
-    return ["; ".join(texts) for texts in found]
+        _walk(formula, formula.root, trace, zero, zero.copy(), parts)
+    return ["; ".join(texts) for texts in parts]
 
 
 def _may_be(node: Node) -> bool:
-    """Whether a flight could leave it untested: most requirements have neither a condition nor a late window."""
+    """Whether a flight could leave the requirement untested; most have neither a condition nor a late window."""
     if isinstance(node, Join):
         return node.operator == "implies" or (node.operator == "and" and (_may_be(node.left) or _may_be(node.right)))
     return isinstance(node, Window) and node.operator == "always" and (node.interval.low_s > 0 or _may_be(node.child))
 
 
 def _walk(
-    formula: Formula, node: Node, trace: Trace, first: np.ndarray, last: np.ndarray, found: list[list[str]]
+    formula: Formula, node: Node, trace: Trace, first: np.ndarray, last: np.ndarray, parts: list[list[str]]
 ) -> None:
-    """Rows `first` to `last` of each lane are what the requirement looks at here."""
+    """Collect untested parts; `first` and `last` are the rows of each lane at which this part is evaluated."""
     if isinstance(node, Window) and node.operator == "always":
         first, last = _shifted(node.interval, trace, first, last)
         for lane in np.flatnonzero(first > last):
             from_s = node.interval.low_s
-            found[lane].append(f"the flight ended before {from_s:g} s, from where on it looks")
+            parts[lane].append(f"the flight ended before {from_s:g} s, from where on it looks")
         if (first <= last).any():
-            _walk(formula, node.child, trace, first, last, found)
+            _walk(formula, node.child, trace, first, last, parts)
     elif isinstance(node, Join) and node.operator == "and":
-        _walk(formula, node.left, trace, first, last, found)
-        _walk(formula, node.right, trace, first, last, found)
+        _walk(formula, node.left, trace, first, last, parts)
+        _walk(formula, node.right, trace, first, last, parts)
     elif isinstance(node, Join) and node.operator == "implies":
         begin, end = int(first.min()), int(last.max()) + 1
         rows = np.arange(begin, end)
@@ -53,11 +53,11 @@ def _walk(
         margins = Evaluation(trace, slice(0, trace.lanes)).margins(node.left, begin, end)
         never = looked.any(axis=1) & ~((margins >= 0.0) & looked).any(axis=1)
         for lane in np.flatnonzero(never):
-            found[lane].append(f"its condition never held: {_text(formula, node.left)}")
+            parts[lane].append(f"its condition never held: {_text(formula, node.left)}")
 
 
 def _shifted(interval: Interval, trace: Trace, first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that an `always` looks at from each of the rows before."""
+    """Rows that an `always` reads from each of the given rows."""
     ends = trace.rows - 1
     first = first + trace.steps(interval.low_s)
     if interval.last_s is not None:
@@ -66,7 +66,7 @@ def _shifted(interval: Interval, trace: Trace, first: np.ndarray, last: np.ndarr
 
 
 def _text(formula: Formula, node: Node) -> str:
-    """A condition as the requirement's text says it."""
+    """A condition as written in the requirement's text."""
     spans = list(_spans(node))
     return formula.text[min(begin for begin, _ in spans) : max(end for _, end in spans)]
 

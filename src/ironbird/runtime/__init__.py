@@ -1,1 +1,1 @@
-"""Run states, stepping, events, logs."""
+"""Running compiled models: run states, stepping, parameter events and logs."""

@@ -1,4 +1,4 @@
-"""Numbers at the border to native code: ranges and types that the kernel takes; it checks nothing itself."""
+"""Checks of numbers that are passed to native code, which checks nothing itself: their types and ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLOAT, WHOLE, SEED = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint6
 
 
 def whole(value: object, what: str, low: int = 0, high: int = MOST_TICKS) -> int:
-    """A whole number within bounds, of Python or NumPy."""
+    """An integer (Python or NumPy) from `low` to `high`; raises an error that names `what`."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -27,7 +27,7 @@ def whole(value: object, what: str, low: int = 0, high: int = MOST_TICKS) -> int
 
 
 def real(value: object, what: str) -> float:
-    """A finite number."""
+    """A finite float; raises an error that names `what`."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -38,7 +38,7 @@ def real(value: object, what: str) -> float:
 
 
 def ticks_of(time_s: object, step_s: float, what: str) -> int:
-    """A time in ticks; it may be negative."""
+    """A time in s as a number of ticks; may be negative."""
     number = real(time_s, what) / step_s
     if not abs(number) <= MOST_TICKS:
         raise RunError(f"{what} = {time_s} s is too long: the kernel counts {MOST_TICKS * step_s:g} s at this step")

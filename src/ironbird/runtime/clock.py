@@ -1,4 +1,4 @@
-"""Pace of a run: as fast as it goes, or tied to the wall clock; the only place that reads it during a run."""
+"""Pace of a run: as fast as possible, or tied to the wall clock; the only module that reads the wall clock in a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Pace:
     """Holds a run back so that simulation time does not run ahead of wall time times `speed`.
 
-    `begin` is asked once, when the run is ready: the moment of time zero, in nanoseconds of the monotonic clock.
+    `begin` is called once, when the run is ready: it returns the time of the monotonic clock, in ns, at simulation time
+    zero.
     """
 
     def __init__(self, speed: float, begin: Callable[[], int] | None = None) -> None:
@@ -44,7 +45,7 @@ class Pace:
             time.sleep(due - now)
 
     def advance(self, library: ctypes.CDLL, args: RunArgs, state: RunState) -> None:
-        """Have the kernel make the ticks of `args`, each at its moment."""
+        """Let the kernel run the ticks of `args`, each at its wall-clock time."""
         if self._begin is not None and self._begin_ns < 0:
             self._begin_ns = self._begin()
         step = max(1, math.ceil(SHORTEST_STEP_S * self.speed / state.model.step_s - 1e-9))
@@ -64,5 +65,5 @@ class Pace:
 
     @property
     def late_s(self) -> np.ndarray:
-        """How late each step of a kernel was."""
+        """Lateness in s of each step of the kernel."""
         return np.concatenate(self._late_s) if self._late_s else np.zeros(0)

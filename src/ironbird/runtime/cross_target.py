@@ -1,4 +1,4 @@
-"""Running a model's kernel as a program of its own, built for this or another machine."""
+"""A model's kernel as a program of its own, built for this or another machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EMULATORS = {"aarch64": "qemu-aarch64"}
 
 
 def build_program(text: str, width: int, target: str, folder: Path, *, lines: bool = False) -> Path:
-    """A static program for a target (`aarch64`, `x86_64_v3`, ...) from a model's source; it may know its `lines`."""
+    """Build a static program for a target (`aarch64`, `x86_64_v3`) from a model's source; `lines` adds line numbers."""
     model = folder / "model.c"
     program = folder / f"model-{target}-{width}"
     model.write_text(text)
@@ -53,7 +53,7 @@ def build_program(text: str, width: int, target: str, folder: Path, *, lines: bo
 def run_on_target(
     state: RunState, until_s: float, *, target: str, log: list[str] | None = None, log_s: float = 0.02
 ) -> Log:
-    """Run a state to its end in a program built for another machine, under its emulator; the state stays as it is."""
+    """Run a state in a program built for another machine, under its emulator; the state itself stays unchanged."""
     emulator = EMULATORS.get(target)
     if emulator and not shutil.which(emulator):
         raise RunError(f"{emulator} is not installed: 'apt-get install qemu-user' brings it")
@@ -76,7 +76,7 @@ def run_on_target(
 
 
 def program_input(state: RunState, plan: LogPlan, ticks: int) -> tuple[bytes, int]:
-    """What a program reads to run a state for some ticks, and how many rows of its log it writes."""
+    """Input bytes of a program that runs a state for some ticks, and the number of log rows it writes."""
     check_state(state)
     check_plan(plan, state)
     rows = plan.rows_between(state.tick, state.tick + ticks)

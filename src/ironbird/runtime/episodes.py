@@ -1,12 +1,11 @@
-"""Episodes: lanes that begin and end at their own times, for learning.
+"""Episodes for learning: lanes that begin and end at their own times.
 
 A run state has one time for all its lanes, and noise, events and sample times depend on it. Here each block of lanes
-has a time of its own: vehicles that begin together share a block, and one that begins later gets a place in another.
-So an episode is bit for bit the run that `start` and `advance` give for its seed and values, whatever happens to its
-neighbours. The price: a block costs the same with one lane as with all, so many lanes of different ages are slower.
+has its own time: vehicles that begin together share a block, and one that begins later gets a place in another block.
+So an episode is bit for bit the run that `start` and `advance` give for its seed and values, whatever happens in other
+lanes. The cost: a block takes the same time with one lane as with all, so many lanes of different ages are slower.
 
-Every `every` ticks the signals asked for are logged; a command that was chosen by what they say acts from the next tick
-on.
+Every `every` ticks the requested signals are logged; a command computed from them acts from the next tick on.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from ironbird.runtime.state import RUNNING, RunState, Stop, start
 from ironbird.runtime.step import KernelEvents, kernel, run_args
 
 EVENT = np.dtype([(name, np.float64 if name == "value" else np.int64) for name, *_ in EventRecord._fields_])
-_COLUMNS = ("x", "xd", "held", "params", "inputs")  # of a lane, beside its seed and how it stopped
+_COLUMNS = ("x", "xd", "held", "params", "inputs")  # arrays of a lane, besides its seed and stop
 
 
 class Episodes:
@@ -83,28 +82,28 @@ class Episodes:
             "params": flat.values,
             "inputs": flat.inputs,
         }
-        self.place = np.full(self.count, -1, np.int64)  # of each vehicle among all lanes
+        self.place = np.full(self.count, -1, np.int64)  # lane of each vehicle
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = max(1, threads)
         self._scratch: Episodes | None = None
         self.state: RunState
-        self.records: np.ndarray  # events [block, place, slot]
-        self.ticks: np.ndarray  # time of each block
-        self.used: np.ndarray  # lanes in use of each block
+        self.records: np.ndarray  # events, [block, place, slot]
+        self.ticks: np.ndarray  # current tick of each block
+        self.used: np.ndarray  # number of lanes in use of each block
         self._data: np.ndarray
         self._make(-(-self.count // self.width))
 
     def _varied_rows(self, varied: Sequence[str]) -> None:
-        """Rows of the varied parameters, and of the states that they initialise."""
+        """Find the rows of the varied parameters, and of the states that they initialise."""
         flat = self.model.flat
         self.varied: dict[str, slice] = {}  # columns of the values that `begin` takes
         rows: list[int] = []
         copies: dict[str, tuple[list[int], list[int]]] = {"x": ([], []), "xd": ([], [])}  # state rows, value columns
         for path in varied:
-            found = self.model.param_rows(path)
-            columns = slice(len(rows), len(rows) + found.stop - found.start)
+            own = self.model.param_rows(path)
+            columns = slice(len(rows), len(rows) + own.stop - own.start)
             self.varied[path] = columns
-            rows += range(found.start, found.stop)
+            rows += range(own.start, own.stop)
             for state, source in flat.initial_of.items():
                 if source == path:
                     kind, column = ("x", flat.x) if state in flat.x.start else ("xd", flat.xd)
@@ -120,7 +119,7 @@ class Episodes:
     # ------------------------------------------------------------------ memory
 
     def _make(self, blocks: int) -> None:
-        """Room for a number of blocks; what is there already is kept."""
+        """Allocate arrays for a number of blocks; existing content is kept."""
         old: RunState | None = getattr(self, "state", None)
         kept = 0 if old is None else old.x.shape[0]
         lanes = blocks * self.width
@@ -154,12 +153,12 @@ class Episodes:
         args = run_args(self.state, self._events, 0, self.log, 0)
         self._args = [RunArgs.from_buffer_copy(args) for _ in range(self._threads)]
 
-    def _take_blocks(self, wanted: int) -> np.ndarray:
+    def _take_blocks(self, count: int) -> np.ndarray:
         free = np.flatnonzero(self.used == 0)
-        if len(free) < wanted:
-            self._make(max(len(self.used) + wanted - len(free), min(2 * len(self.used), self.count)))
+        if len(free) < count:
+            self._make(max(len(self.used) + count - len(free), min(2 * len(self.used), self.count)))
             free = np.flatnonzero(self.used == 0)
-        return free[:wanted]
+        return free[:count]
 
     # ------------------------------------------------------------------ episodes
 
@@ -205,9 +204,9 @@ class Episodes:
         state.params[block[:, None], self._rows, place[:, None]] = values
         for name, (rows, columns) in self._copies.items():
             getattr(state, name)[block[:, None], rows, place[:, None]] = values[:, columns]
-        for path, given in (states or {}).items():
+        for path, table in (states or {}).items():
             array, rows_of = state.place(path)
-            array[block, rows_of, place] = given.reshape(number, -1)
+            array[block, rows_of, place] = table.reshape(number, -1)
         if inputs is not None:
             state.inputs[block, :, place] = inputs
         state.seeds[block, place] = [whole(seed, "seed", 0, MOST_SEED) for seed in seeds]
@@ -231,14 +230,14 @@ class Episodes:
             self._pack(np.unique(self.ticks[block[self.used[block] > 0]]))
 
     def _pack(self, ticks: np.ndarray) -> None:
-        """Bring lanes of equal age together, so that fewer blocks run."""
+        """Move lanes of equal age together, so that fewer blocks run."""
         for tick in ticks:
             mates = np.flatnonzero((self.ticks == tick) & (self.used > 0))
             mates = mates[np.argsort(self.used[mates], kind="stable")]
             if len(mates) < 2 or self.used[mates[0]] + self.used[mates[1]] > self.width:
                 continue
             full = int(self.used[mates].sum())
-            keep = mates[::-1][: -(-full // self.width)]  # the fullest stay
+            keep = mates[::-1][: -(-full // self.width)]  # the fullest blocks stay
             moved = np.flatnonzero(np.isin(self.place // self.width, mates) & (self.place >= 0))
             moved = moved[~np.isin(self.place[moved] // self.width, keep)]
             taken = set(self.place[self.place >= 0].tolist())
@@ -275,7 +274,7 @@ class Episodes:
     # ------------------------------------------------------------------ time
 
     def step(self, inputs: np.ndarray, columns: Sequence[int] | np.ndarray) -> None:
-        """Set some rows of the inputs of all vehicles, [vehicle, len(columns)], and go on by `every` ticks."""
+        """Set some rows of the inputs of all vehicles, [vehicle, len(columns)], and advance by `every` ticks."""
         lanes = len(self.used) * self.width
         by_lane = np.zeros((len(columns), lanes))  # lanes without a vehicle stay at zero: they are stopped
         by_lane[:, self.place] = np.asarray(inputs).T
@@ -283,7 +282,7 @@ class Episodes:
         self._advance(np.flatnonzero(self.used > 0), self.every)
 
     def _advance(self, blocks: np.ndarray, ticks: int) -> None:
-        """Run blocks (in rising order) from their own ticks; neighbours of equal age in one call."""
+        """Run blocks (in rising order) from their own ticks; adjacent blocks of equal age share one call."""
         if not len(blocks):
             return
         breaks = (np.diff(blocks) != 1) | (np.diff(self.ticks[blocks]) != 0)
@@ -307,34 +306,34 @@ class Episodes:
     # ------------------------------------------------------------------ -------- results
 
     def logged(self) -> np.ndarray:
-        """The logged row of every vehicle, [vehicle, column]; NaN for one that stopped before it.
+        """The last logged row of every vehicle, [vehicle, column]; NaN for a vehicle that stopped before it.
 
-        Columns are contiguous in memory: what is computed of them goes through vector instructions.
+        Columns are contiguous in memory, so that computations use vector instructions.
         """
         by_lane = self._data[:, 0].swapaxes(0, 1).reshape(len(self.plan.index), -1)
         return np.asarray(by_lane.take(self.place, axis=1).T)
 
     def stopped(self) -> np.ndarray:
-        """Whether each vehicle was stopped by the model."""
+        """Whether the model has stopped each vehicle, [vehicle]."""
         return np.asarray(self.state.stop_tick.reshape(-1)[self.place] != RUNNING)
 
     def stop_of(self, vehicle: int) -> Stop | None:
-        """Why a vehicle stopped, or None."""
+        """Why and when a vehicle stopped, or None."""
         return self.state.stop_of(int(self.place[vehicle]))
 
     def time_s(self) -> np.ndarray:
-        """Time since each vehicle's begin, of the logged row."""
+        """Time in s since the begin of each vehicle's episode, at the logged row."""
         return np.asarray((self.ticks[self.place // self.width] - 1) * self.model.step_s)
 
     def content(self, vehicle: int) -> bytes:
-        """All values of a vehicle, as `RunState.content` gives them."""
+        """All values of a vehicle as bytes, in the form of `RunState.content`."""
         return self.state.content(int(self.place[vehicle]))
 
     def where_stopped(self, vehicles: np.ndarray) -> np.ndarray:
-        """The logged signals in the state in which vehicles were stopped, [vehicle, column]."""
+        """The logged signals at the moment the vehicles were stopped, [vehicle, column]."""
         if self._scratch is None:
             self._scratch = Episodes(self.model, self.width, paths=list(self.plan.start), every=self.every)
-        other, found = self._scratch, np.empty((len(vehicles), len(self.plan.index)))
+        other, rows = self._scratch, np.empty((len(vehicles), len(self.plan.index)))
         for begin in range(0, len(vehicles), self.width):
             part = vehicles[begin : begin + self.width]
             (block, place), lanes = np.divmod(self.place[part], self.width), np.arange(len(part))
@@ -344,11 +343,11 @@ class Episodes:
             other.state.stop_tick[0, lanes] = RUNNING
             other.ticks[0] = 0
             other._advance(np.zeros(1, np.int64), 1)
-            found[begin : begin + len(part)] = other._data[0, 0][:, lanes].T
-        return found
+            rows[begin : begin + len(part)] = other._data[0, 0][:, lanes].T
+        return rows
 
     def close(self) -> None:
-        """End the threads."""
+        """End the worker threads. May be called twice."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -361,7 +360,7 @@ class Episodes:
 
 
 def _shares(runs: np.ndarray, parts: int) -> list[np.ndarray]:
-    """Runs of blocks cut into parts of about the same number of blocks."""
+    """The runs of blocks divided into parts with about equal numbers of blocks."""
     sizes = runs[:, 1] - runs[:, 0]
     total = int(sizes.sum())
     shares: list[list[list[int]]] = [[] for _ in range(parts)]

@@ -1,4 +1,4 @@
-"""Parameter events: what changes which parameter, when, how much, in which lanes. Applied inside the kernel."""
+"""Parameter events: which parameter changes, when, by how much and in which lanes. Applied inside the kernel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ParamEvent:
     when: Predicate | None = None
 
     def record(self, model: CompiledModel, lane: int, trigger: int = -1) -> list[EventRecord]:
-        """The kernel's form, one per scalar of the parameter."""
+        """Records for the kernel, one per scalar of the parameter."""
         signal = model.flat.p.signals.get(self.param.partition("[")[0])
         rows = model.param_rows(self.param)
         assert signal is not None

@@ -1,4 +1,4 @@
-"""What the kernel is handed is checked here, because the kernel itself checks nothing: run states, plans, logs."""
+"""Checks of what is passed to the kernel, which checks nothing itself: run states, log plans, logs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironbird.runtime.state import RunState
 
 
 def check_state(state: RunState) -> None:
-    """Raise unless every array of a run state is laid out as the kernel of its model walks through it."""
+    """Raise unless every array of a run state has the layout that the kernel of its model expects."""
     flat, width, lanes = state.model.flat, state.width, state.lanes
     blocks = -(-lanes // width)
     for name, array, shape, kind in (
@@ -26,16 +26,18 @@ def check_state(state: RunState) -> None:
         ("stop_row", state.stop_row, (blocks, width), WHOLE),
     ):
         if type(array) is not np.ndarray or array.shape != shape or array.dtype != kind:
-            found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise RunError(f"{name} of a run state is {found}; the kernel takes {kind} {shape}")
+            layout = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise RunError(f"{name} of a run state is {layout}; the kernel takes {kind} {shape}")
         if not array.flags.carray:  # contiguous, aligned and writeable
             raise RunError(f"{name} of a run state is not one writeable piece of memory; the kernel needs that")
     if len(state.events) != lanes or len(state.fired) != lanes:
-        raise RunError(f"events of {len(state.events)} lanes, not of {lanes}")
+        raise RunError(
+            f"events of {len(state.events)} lanes, not of {lanes}: a run state has one list of events per lane"
+        )
 
 
 def check_plan(plan: LogPlan, state: RunState) -> None:
-    """Raise unless a log's selection is of signals that the model has."""
+    """Raise unless the signals of a log plan exist in the model."""
     index, most = plan.index, state.model.flat.log.size
     if not isinstance(index, np.ndarray) or index.dtype != WHOLE or index.ndim != 1 or not index.flags.c_contiguous:
         raise RunError("the selection of a log is not a column of whole numbers; make it with LogPlan.make")
@@ -45,7 +47,7 @@ def check_plan(plan: LogPlan, state: RunState) -> None:
 
 
 def check_log(log: Log, state: RunState, first_row: int) -> None:
-    """Raise unless a log has room for what the kernel writes there from a row on."""
+    """Raise unless a log has room for the rows that the kernel writes from `first_row` on."""
     check_plan(log.plan, state)
     shape = (state.x.shape[0], log.data.shape[1], len(log.plan.index), state.width)
     if log.data.shape != shape or log.data.dtype != FLOAT or not log.data.flags.carray:

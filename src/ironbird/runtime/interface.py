@@ -1,4 +1,4 @@
-"""The kernel's structures and constants as ctypes sees them, compared with the kernel's own when it is loaded."""
+"""ctypes mirrors of the kernel's structures and constants, compared with the kernel's own when it is loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHAPES: dict[str, int] = {"step": 0, "ramp": 1, "intermittent": 2}
 
 
 class EventRecord(ctypes.Structure):
-    """`ib_event` of c/ib_loop.h."""
+    """Structure `ib_event` of c/ib_loop.h."""
 
     _fields_ = [
         (name, ctypes.c_int64)
@@ -23,7 +23,7 @@ class EventRecord(ctypes.Structure):
 
 
 class RunArgs(ctypes.Structure):
-    """`ib_run_args` of c/ib_loop.h."""
+    """Structure `ib_run_args` of c/ib_loop.h."""
 
     _fields_ = [
         ("first_block", ctypes.c_int64), ("last_block", ctypes.c_int64),
@@ -41,11 +41,11 @@ class RunArgs(ctypes.Structure):
 
 
 STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_event": EventRecord, "ib_run_args": RunArgs}
-_checked: set[int] = set()  # handles of libraries that agree
+_checked: set[int] = set()  # handles of libraries already checked
 
 
 def check_interface(library: ctypes.CDLL) -> None:
-    """Raise unless a kernel lays out its structures and numbers its operations as this module does."""
+    """Raise unless a kernel has the structure layouts and operation numbers of this module."""
     if library._handle in _checked:
         return
     library.ib_mirrored_name.restype, library.ib_mirrored_name.argtypes = ctypes.c_char_p, [ctypes.c_int64]
@@ -63,11 +63,11 @@ def check_interface(library: ctypes.CDLL) -> None:
 
 
 def _ours() -> dict[str, int]:
-    """Offsets, sizes and constants by the names that the kernel gives them."""
-    found = {"IB_STACK": STACK}
+    """Offsets, sizes and constants of this module, by their names in the kernel."""
+    numbers = {"IB_STACK": STACK}
     for name, structure in STRUCTURES.items():
-        found |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
-        found[f"sizeof({name})"] = ctypes.sizeof(structure)
-    found |= {f"IB_{effect.upper()}": number for effect, number in EFFECTS.items()}
-    found |= {f"IB_SHAPE_{shape.upper()}": number for shape, number in SHAPES.items()}
-    return found | {f"IB_OP_{op.name}": op.value for op in Op}
+        numbers |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
+        numbers[f"sizeof({name})"] = ctypes.sizeof(structure)
+    numbers |= {f"IB_{effect.upper()}": number for effect, number in EFFECTS.items()}
+    numbers |= {f"IB_SHAPE_{shape.upper()}": number for shape, number in SHAPES.items()}
+    return numbers | {f"IB_OP_{op.name}": op.value for op in Op}

@@ -1,6 +1,6 @@
-"""LaneStepper: many vehicles of one model advanced a few ticks at a time, in parts that different threads may run.
+"""LaneStepper: many vehicles of one model advanced a few ticks at a time, in parts for several threads.
 
-What is logged and what comes out does not depend on how the parts are shared out.
+The log and the results do not depend on how the parts are distributed over threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ironbird.runtime.step import kernel, kernel_events, run_args
 
 
 class LaneStepper:
-    """Steps a run state; rows of the planned signals are kept."""
+    """Steps a run state of many lanes; rows of the planned signals are logged."""
 
     def __init__(
         self, state: RunState, *, until_s: float, log: list[str] | None = None, log_s: float = 0.02, parts: int = 1
@@ -32,7 +32,7 @@ class LaneStepper:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Arguments for the kernel, with all events."""
+        """Build the arguments of the kernel, with all events."""
         state = self.state
         self._events = kernel_events(state)
         state.kernel_events = self._events
@@ -47,7 +47,7 @@ class LaneStepper:
                 self._args.append(part)
 
     def jobs(self, ticks: int) -> list[Callable[[], None]]:
-        """The calls that advance all lanes; when all are done, `done` moves the time on."""
+        """Calls that advance all lanes, for threads; after all have returned, call `done` to advance the time."""
         if self.state.kernel_events is not self._events:  # events were added
             self._prepare()
         tick, every = self.state.tick, self.plan.every
@@ -63,15 +63,15 @@ class LaneStepper:
         return [job(args) for args in self._args]
 
     def done(self, ticks: int) -> None:
-        """All calls of `jobs` have returned."""
+        """Advance the time, after all calls of `jobs` have returned."""
         self.state.tick += ticks
 
     def note_fired(self) -> None:
-        """Take over into the state which triggers have fired; before events are added."""
+        """Copy to the state which triggers have fired; needed before events are added."""
         self._events.note_fired(self.state)
 
     def finish(self) -> Log:
-        """The log up to here."""
+        """The log up to the current time."""
         self.note_fired()
         self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
         return self.log

@@ -1,4 +1,4 @@
-"""Rows of a run state lane by lane, as code outside the kernel reads and writes them."""
+"""Rows of a run state by lane, for code outside the kernel that reads and writes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ironbird.runtime.state import RunState
 
 
 def lanes_of(state: RunState, array: np.ndarray, rows: slice) -> np.ndarray:
-    """Rows of an array of a run state, (lanes, rows)."""
+    """Copy of some rows of an array of a run state, as (lanes, rows)."""
     if state.width == 1:
         return array[:, rows, 0].copy()
     part = array[:, rows, :]
@@ -16,7 +16,7 @@ def lanes_of(state: RunState, array: np.ndarray, rows: slice) -> np.ndarray:
 
 
 def write_lanes(state: RunState, rows: slice, values: np.ndarray) -> None:
-    """Write rows (lanes, rows) of the inputs of a run state."""
+    """Write values (lanes, rows) to some rows of the inputs of a run state."""
     blocks, width = state.inputs.shape[0], state.width
     if width == 1:
         state.inputs[:, rows, 0] = values

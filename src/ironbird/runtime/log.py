@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from ironbird.runtime.state import RunState, Stop
 
 
-MOST_BYTES = 16 * 2**30  # of one log; memory is taken only as rows are written
+MOST_BYTES = 16 * 2**30  # most bytes of one log; memory is used only as rows are written
 
 
 @dataclass(frozen=True)
 class LogPlan:
-    """Which signals, how often."""
+    """Plan of a log: which signals, and how often."""
 
     every: int  # ticks between rows
-    index: np.ndarray  # rows of the kernel's list of loggable signals
+    index: np.ndarray  # rows in the kernel's list of loggable signals
     start: dict[str, int]  # signal path -> first column
     signals: dict[str, Signal]
     step_s: float
 
     @staticmethod
     def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
-        """Choose signals by path and a distance between rows."""
+        """Make a plan from signal patterns and the time between rows in s."""
         key = None if patterns is None else tuple(patterns), log_s
         plans = _PLANS.setdefault(model, {})
         if key not in plans:
@@ -69,14 +69,14 @@ class LogPlan:
         return LogPlan(every, np.array(index, np.int64), start, signals, model.step_s)
 
     def columns(self, paths: Sequence[str] | None) -> list[int]:
-        """The columns of some signals, in the order in which they are named; of all signals, in that of the plan."""
+        """Columns of some signals in the given order; of all signals in the order of the plan."""
         if paths is None or len(paths) == len(self.start):
             return list(range(len(self.index)))
         return [self.start[path] + i for path in paths for i in range(self.signals[path].size)]
 
     @functools.cached_property
     def schema(self) -> pa.Schema:
-        """Names of columns for Arrow; units and frames are in the fields' metadata."""
+        """Arrow schema of the columns; units and frames are in the fields' metadata."""
         import pyarrow as pa
 
         fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s"})]
@@ -86,11 +86,11 @@ class LogPlan:
         return pa.schema(fields)
 
     def rows_between(self, first: int, last: int) -> int:
-        """How many rows fall into ticks [first, last)."""
+        """Number of rows in the ticks [first, last)."""
         return -(-last // self.every) - (-(-first // self.every))
 
 
-# Kept with each model, and gone with it: whoever makes rigs one after the other does not keep their models
+# Stored with each model and deleted with it, so that a series of models does not accumulate
 _PLANS: WeakKeyDictionary[CompiledModel, dict[tuple[tuple[str, ...] | None, float], LogPlan]] = WeakKeyDictionary()
 
 
@@ -140,7 +140,7 @@ class Log:
 
     @staticmethod
     def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
-        """Room for the rows of ticks [first, last); the kernel fills it."""
+        """A log with room for the rows of ticks [first, last), to be filled by the kernel."""
         rows = plan.rows_between(first, last)
         if rows < 0:
             raise RunError(f"a log cannot go back from tick {first} to {last}")
@@ -158,23 +158,23 @@ class Log:
         return Log(plan, state.lanes, time_s, data, [])
 
     def finish(self, state: RunState, rows: int) -> None:
-        """Note how each lane ended, and forget rows that were never reached."""
+        """Record how each lane ended, and remove rows that were not reached."""
         self.time_s = self.time_s[:rows]
         self.data = self.data[:, :rows]
         self.stops = [state.stop_of(i) for i in range(state.lanes)]
 
     def between(self, first: int, last: int) -> Log:
-        """A view of some rows."""
+        """View of the rows from `first` to before `last`."""
         return Log(self.plan, self.lanes, self.time_s[first:last], self.data[:, first:last], [])
 
     def followed_by(self, later: Log) -> Log:
-        """This log and a later one of the same signals, end to end."""
+        """This log and a later one of the same signals joined."""
         data = np.concatenate([self.data, later.data], axis=1)
         return Log(self.plan, self.lanes, np.concatenate([self.time_s, later.time_s]), data, later.stops)
 
     @property
     def signals(self) -> dict[str, Signal]:
-        """Logged signals by path."""
+        """Declarations of the logged signals, by path."""
         return dict(self.plan.signals)
 
     def __contains__(self, path: str) -> bool:
@@ -185,7 +185,7 @@ class Log:
         return self.lane(path, 0)
 
     def lane(self, path: str, lane: int) -> np.ndarray:
-        """A signal of one lane over time."""
+        """A signal of one lane over time: [row] if scalar, else [row, size]."""
         if path not in self.plan.start:
             raise UnknownNameError("signal", path, self.plan.start, "this log")
         block, place = divmod(lane, self.data.shape[3])
@@ -194,18 +194,18 @@ class Log:
         return values[:, 0] if size == 1 else values
 
     def time(self, lane: int = 0) -> np.ndarray:
-        """Times of a lane's rows."""
+        """Times in s of a lane's rows."""
         return self.time_s[: self.rows(lane)]
 
     def rows(self, lane: int = 0) -> int:
-        """How many rows a lane has: fewer than the others if it stopped."""
+        """Number of rows of a lane: fewer than the others if it stopped early."""
         stop = self.stops[lane] if lane < len(self.stops) else None
         if stop is None:
             return len(self.time_s)
         return int(self.time_s.searchsorted(stop.time_s, side="right"))
 
     def part(self, first: int, last: int) -> Log:
-        """A view of lanes from `first`, which begins a block, to before `last`."""
+        """View of the lanes from `first`, which must begin a block, to before `last`."""
         width = self.data.shape[3]
         data = self.data[first // width : -(-last // width)]
         return Log(self.plan, last - first, self.time_s, data, self.stops[first:last], self.interrupted)
@@ -213,30 +213,30 @@ class Log:
     def all_lanes(self, path: str) -> np.ndarray:
         """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop.
 
-        Each entry (`[..., i]`) lies together in memory.
+        Each entry (`[..., i]`) is contiguous in memory.
         """
         start, size = self.plan.start[path], self.plan.signals[path].size
         apart = lane_columns(self.data, start, size)[:, : self.lanes]
         return apart[0] if size == 1 else apart.transpose(1, 2, 0)
 
     def all_rows(self, path: str, lane: int) -> np.ndarray:
-        """A signal of one lane, [row] or [row, size], as `all_lanes` has it: also behind the lane's stop."""
+        """A signal of one lane, [row] or [row, size], with the rows after the lane's stop."""
         block, place = divmod(lane, self.data.shape[3])
         start, size = self.plan.start[path], self.plan.signals[path].size
         values = self.data[block, :, start : start + size, place]
         return values[:, 0] if size == 1 else values
 
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
-        """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
+        """SHA-256 of all values of one lane, or of some signals: equal flights have equal hashes."""
         block, place = divmod(lane, self.data.shape[3])
-        values = self.data[block, : self.rows(lane), self.plan.columns(paths), place].T  # row, column
+        values = self.data[block, : self.rows(lane), self.plan.columns(paths), place].T  # [row, column]
         digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)).data)
         digest.update(np.ascontiguousarray(values).reshape(-1).data)
         return digest.hexdigest()
 
     def sha256_of_lanes(self, paths: Sequence[Sequence[str]]) -> list[str]:
-        """The hash of each lane, of its own signals: as `sha256` lane by lane, several lanes side by side."""
-        if self.data.shape[3] == 1:  # a first flight does not wait for another compilation
+        """SHA-256 of each lane over its own list of signals: equal to `sha256` per lane, several lanes in parallel."""
+        if self.data.shape[3] == 1:  # one lane: avoids the compilation of the native hash
             return [self.sha256(lane, own) for lane, own in enumerate(paths)]
         rows = [self.rows(lane) for lane in range(len(paths))]
         columns = {own: self.plan.columns(own) for own in dict.fromkeys(map(tuple, paths))}
@@ -270,10 +270,10 @@ class Log:
 
         block, place = divmod(lane, self.data.shape[3])
         columns = self.plan.columns(paths)
-        table = np.ascontiguousarray(self.data[block, : self.rows(lane), columns, place])  # column, row
+        table = np.ascontiguousarray(self.data[block, : self.rows(lane), columns, place])  # [column, row]
         fields = [self.plan.schema.field(0), *(self.plan.schema.field(1 + column) for column in columns)]
         schema = pa.schema(fields).with_metadata(dict(self.meta))
-        with replacing(Path(path)) as part:  # numbers that hardly repeat gain nothing by a dictionary
+        with replacing(Path(path)) as part:  # no dictionary encoding: the values hardly repeat
             arrays = [_arrow(self.time(lane)), *map(_arrow, table)]
             pq.write_table(pa.table(arrays, schema=schema), part, use_dictionary=False)
 
@@ -287,7 +287,7 @@ class Log:
 
 
 def _arrow(values: np.ndarray) -> pa.Array:
-    """Numbers for Arrow, by their bytes: `pa.array` of an array would load pandas, if there is one, for 0.5 s."""
+    """A NumPy array as an Arrow array, through its bytes: `pa.array` would import pandas, which takes 0.5 s."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values.astype(np.float64).tobytes())])

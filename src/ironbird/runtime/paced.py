@@ -1,8 +1,8 @@
-"""A loop that keeps time: native code steps the kernel at moments of an absolute clock, outside the interpreter.
+"""Real-time loop: native code steps the kernel at times of an absolute clock, outside the interpreter.
 
-The loop is `c/ib_paced.c`. It runs in the calling thread for some steps, or in a thread of its own until its end, and
-Python then only reads how far it is. What it computes does not depend on the wall: a run that keeps time is the same,
-to the last byte, as one that does not, unless an external program takes part.
+The loop is `c/ib_paced.c`. It runs in the calling thread for some steps, or in its own thread to the end, while Python
+only reads its progress. Its results do not depend on the wall clock: a paced run is the same to the last byte as an
+unpaced one, unless an external program takes part.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ironbird.runtime.border import MOST_TICKS, whole
 from ironbird.runtime.interface import RunArgs
 from ironbird.runtime.state import RUNNING, RunState
 
-NOT_YET, ENDED, STOPPED, ASKED, BROKEN = -1, 0, 1, 2, 3  # why it returned
-PARTS = ("x", "xd", "held", "inputs")  # of a state, that change
-SHORTEST_STEP_S = 1e-4  # of the wall: several ticks make a step where they are shorter
-HOLD_S = 1e-4  # between two looks whether it stands
+NOT_YET, ENDED, STOPPED, ASKED, BROKEN = -1, 0, 1, 2, 3  # why the loop returned
+PARTS = ("x", "xd", "held", "inputs")  # arrays of a state that change
+SHORTEST_STEP_S = 1e-4  # s of wall time, shortest step: shorter ticks are grouped
+HOLD_S = 1e-4  # s between two checks whether the loop is held
 CURRENT, FUTURE, ON_FAULT = 1, 2, 4  # MCL_ flags of mlockall(2)
 
 
@@ -40,7 +40,7 @@ class _Part(ctypes.Structure):
 
 
 class _Paced(ctypes.Structure):
-    """`ib_paced` of c/ib_paced.c."""
+    """Structure `ib_paced` of c/ib_paced.c."""
 
     _fields_ = [
         ("run", ctypes.c_void_p), ("args", ctypes.c_void_p), ("arg_tick", ctypes.c_void_p),
@@ -71,44 +71,45 @@ def _library() -> ctypes.CDLL:
 
 
 def c_function(name: str) -> int:
-    """The address of a function of the C library."""
+    """Address of a function of the C library."""
     return int(ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0)
 
 
 @dataclass
 class Taken:
-    """What the system took from a thread while it kept time."""
+    """Disturbances of the loop's thread by the system."""
 
-    preempted: int = 0  # times that another program got the processor in its place
-    waited_s: float = 0.0  # ready to run, without a processor
-    faults: int = 0  # pages of memory that were not there
+    preempted: int = 0  # how often another program took the processor
+    waited_s: float = 0.0  # s ready to run, without a processor
+    faults: int = 0  # page faults
 
 
 @dataclass
 class PacedLoop:
-    """Steps of `step_ticks` of a prepared run, each at its moment; `exchange` (address, argument) follows each.
+    """Steps of `step_ticks` ticks of a prepared run, each at its wall-clock time; `exchange` is called after each.
 
-    With `samples` (how many, address) a step is computed in so many equal parts, and that is called between them, with
-    the exchange's argument: what is sampled faster than is exchanged goes out in batches.
-    `copy_ticks` apart the state is copied, so that whoever wants it as it was then need not hold up the loop.
+    `exchange` is the address of a C function and its argument. With `samples` (count, address) a step is computed in
+    so many equal parts, and that function is called between them with the same argument: data that is sampled faster
+    than it is exchanged goes out in batches. Every `copy_ticks` the state is copied, so that reading it does not hold
+    up the loop.
     """
 
-    run: Any  # the kernel: `ib_run` of its library
+    run: Any  # `ib_run` of the kernel's library
     args: RunArgs
     state: RunState
     until_tick: int
     step_ticks: int
     speed: float = 1.0
-    begin_ns: int = -1  # moment of tick 0; negative: the first step begins at once
+    begin_ns: int = -1  # monotonic time of tick 0; negative: the first step begins at once
     exchange: tuple[int, int] | None = None
     samples: tuple[int, int] | None = None
-    commands: bool = False  # keep what the inputs were after each step
+    commands: bool = False  # record the inputs after each step
     copy_ticks: int = 0
-    keeps: object = None  # whatever the arguments have addresses of: it must live as long
-    log_from: int = 0  # row of the log that the first tick writes, or the next one that does
+    keeps: object = None  # owners of the memory to which the arguments point; kept alive
+    log_from: int = 0  # row of the log for the first tick, then the next row
     taken: Taken = field(default_factory=Taken)
-    standing: str = ""  # what the thread got from the system
-    stood_s: float = 0.0  # time of the wall by which it was shifted
+    standing: str = ""  # priority and memory locking that the system granted
+    stood_s: float = 0.0  # s of wall time by which the schedule was shifted
 
     def __post_init__(self) -> None:
         state, step_s = self.state, self.state.model.step_s
@@ -121,7 +122,7 @@ class PacedLoop:
             raise RunError(f"a run keeps to a positive multiple of real time, not {self.speed:g}")
         steps = -(-(self.until_tick - state.tick) // self.step_ticks)
         whole(steps, "steps that keep time", 0, MOST_TICKS)
-        self.room_late_s = np.zeros(steps + 1)  # of all steps, as far as they were made
+        self.room_late_s = np.zeros(steps + 1)  # lateness of all steps, filled as they are made
         width = state.inputs[0, :, 0].size
         self._commands = np.zeros((steps + 1, width)) if self.commands else None
         changing = [getattr(state, name) for name in PARTS]
@@ -146,7 +147,7 @@ class PacedLoop:
         )  # fmt: skip
         if self.exchange is not None:
             self._native.exchange = self.exchange[0]
-            setattr(self._native, "with", self.exchange[1])  # a keyword here
+            setattr(self._native, "with", self.exchange[1])  # `with` is a keyword of Python
         self._held = (state.x, state.xd, state.held, state.inputs, state.stop_tick)
         self._thread: threading.Thread | None = None
         self._keep_time, self._at = _library().ib_keep_time, ctypes.addressof(self._native)
@@ -154,13 +155,13 @@ class PacedLoop:
     # ------------------------------------------------------------------ going
 
     def go(self, steps: int | None = None) -> int:
-        """Run in this thread, for so many steps or to the end; why it returned."""
+        """Run in this thread for so many steps, or to the end; returns why it stopped."""
         result = int(self._keep_time(self._at, self._native.most + 1 if steps is None else steps))
         self.state.tick = int(self._native.tick)
         return result
 
     def start(self, around: Callable[[], AbstractContextManager[str]] = lambda: contextlib.nullcontext("")) -> None:
-        """Run to the end in a thread of its own, within `around`, which says what the system granted."""
+        """Run to the end in a new thread, inside the context manager `around`, which yields what the system granted."""
 
         failed: list[BaseException] = []
 
@@ -169,7 +170,7 @@ class PacedLoop:
                 with around() as self.standing, _watched(self.taken):
                     ready.set()
                     self._keep_time(self._at, self._native.most + 1)
-            except BaseException as error:  # of `around`: it belongs to whoever started this
+            except BaseException as error:  # from `around`: raised again in the starting thread
                 failed.append(error)
                 ready.set()
 
@@ -181,16 +182,16 @@ class PacedLoop:
             raise failed[0]
 
     def look(self) -> bool:
-        """Take over how far it is; whether it still runs."""
+        """Update the progress; returns whether the loop still runs."""
         running = self._thread is not None and self._thread.is_alive()
         self.state.tick = int(self._native.tick)
         return running
 
     @contextlib.contextmanager
     def held(self, *, shifted: bool = False) -> Iterator[None]:
-        """It stands between two steps meanwhile, so that its state may be looked at and changed.
+        """Hold the loop between two steps inside the `with` block, so that its state can be read and changed.
 
-        The time that passes makes the steps behind it late, unless time is `shifted` by it: then it stood too.
+        The time that passes makes the following steps late, unless the schedule is `shifted` by it.
         """
         before = time.monotonic_ns()
         self._native.hold = 1
@@ -208,18 +209,18 @@ class PacedLoop:
 
     @property
     def stands(self) -> bool:
-        """Whether it is held now."""
+        """Whether the loop is held now."""
         return bool(self._native.holds)
 
     def renew(self, args: RunArgs) -> None:
-        """Other arguments for the kernel from the next step on, as events were added; it is held."""
+        """Replace the kernel's arguments from the next step on, after events were added; the loop must be held."""
         at = ctypes.addressof(args)
         self.args = args
         self._native.args, self._native.arg_tick = at, at + RunArgs.tick.offset
         self._native.arg_ticks, self._native.arg_log_first = at + RunArgs.ticks.offset, at + RunArgs.log_first.offset
 
     def end(self) -> None:
-        """Have it end after its step and wait for that. May be called twice."""
+        """End the loop after its current step and wait for it. May be called twice."""
         self._native.stop = 1
         if self._thread is not None:
             self._thread.join()
@@ -229,44 +230,44 @@ class PacedLoop:
 
     @property
     def steps(self) -> int:
-        """Steps so far."""
+        """Number of steps made so far."""
         return int(self._native.steps)
 
     @property
     def result(self) -> int:
-        """Why it ended."""
+        """Why the loop ended: one of the constants ENDED, STOPPED, ASKED, BROKEN."""
         return int(self._native.result)
 
     @property
     def trouble(self) -> int:
-        """The last result of the exchange; negative: it broke."""
+        """Last result of the exchange function; negative: it failed."""
         return int(self._native.trouble)
 
     @property
     def late_s(self) -> np.ndarray:
-        """How late each step was so far."""
+        """Lateness in s of each step so far."""
         return self.room_late_s[: self.steps]
 
     @property
     def waited_s(self) -> float:
-        """Time so far that its thread was ready to run and had no processor."""
+        """Seconds so far in which the thread was ready to run but had no processor."""
         if self._thread is None or not self._thread.is_alive():
             return self.taken.waited_s
         return run_delay_s(self._thread.native_id)
 
     @property
     def given(self) -> np.ndarray:
-        """What the inputs were after each step."""
+        """Inputs after each step, if `commands` is set."""
         assert self._commands is not None
         return self._commands[: self.steps]
 
     @property
     def began_ns(self) -> int:
-        """Moment of tick 0 on the wall."""
+        """Monotonic time in ns of tick 0."""
         return int(self._native.begin_ns)
 
     def past(self) -> Iterator[RunState]:
-        """The state as it was when it was copied; triggers that fired later have not fired there."""
+        """Snapshots of the state at the times it was copied; triggers that fired later are not marked as fired."""
         for place in range(int(self._native.copied)):
             then, first = self.state.branch(), 0
             then.tick = int(self._copy_at[place])
@@ -281,7 +282,7 @@ class PacedLoop:
 
 @contextlib.contextmanager
 def _watched(taken: Taken) -> Iterator[None]:
-    """What the system takes from this thread."""
+    """Count into `taken` what the system takes from this thread inside the `with` block."""
     before, delay = resource.getrusage(resource.RUSAGE_THREAD), run_delay_s()
     try:
         yield
@@ -293,7 +294,7 @@ def _watched(taken: Taken) -> Iterator[None]:
 
 
 def run_delay_s(thread: int | None = None) -> float:
-    """Time that a thread of this process was ready to run and had no processor; zero if that is unknown."""
+    """Seconds in which a thread of this process was ready to run but had no processor; zero if unknown."""
     number = threading.get_native_id() if thread is None else thread
     with contextlib.suppress(OSError, IndexError, ValueError):
         return 1e-9 * int(Path(f"/proc/self/task/{number}/schedstat").read_text().split()[1])
@@ -302,7 +303,7 @@ def run_delay_s(thread: int | None = None) -> float:
 
 @contextlib.contextmanager
 def locked_memory() -> Iterator[str]:
-    """Memory that is in use stays where it is, if the system permits it; says whether."""
+    """Lock the process's memory inside the `with` block, if permitted; yields a description."""
     library = ctypes.CDLL(None, use_errno=True)
     if library.mlockall(CURRENT | FUTURE | ON_FAULT) != 0:
         yield f"memory not locked ({os.strerror(ctypes.get_errno())}: allow 'memlock' in /etc/security/limits.conf)"

@@ -1,4 +1,4 @@
-"""A flight's Parquet file read back as a log, so that every writer of logs can take it."""
+"""Reading a flight's Parquet file back as a log, so that every writer of logs can use it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Predicates: the compiled form of a trigger's condition, run by the kernel's stack machine.
 
-They are made from text by `ironbird.conditions.trigger`.
+They are compiled from text by `ironbird.conditions.trigger`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from ironbird.errors import RunError
 
-STACK = 32  # values on the kernel's stack
-LONGEST = 500  # operations of one predicate: it is run every 10 ms for each event that waits
-MOST_ARGUMENT = 2**31  # of an operation
+STACK = 32  # most values on the kernel's stack
+LONGEST = 500  # most operations of one predicate: it runs every 10 ms for each waiting event
+MOST_ARGUMENT = 2**31  # limit of an operation's argument
 
 
 class Op(IntEnum):
@@ -47,13 +47,13 @@ class Op(IntEnum):
 
     @property
     def takes(self) -> int:
-        """How many values it takes from the stack; it leaves one."""
+        """Number of values that the operation pops from the stack; it pushes one."""
         return 0 if self <= Op.PUSH_TIME else 1 if self <= Op.NOT else 2
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """A condition on the loggable signals of one model as postfix code; `text` is what people wrote.
+    """A condition on the loggable signals of one model as postfix code; `text` is its source.
 
     Code that the kernel's stack cannot hold is refused here, so that none can reach the kernel.
     """
@@ -79,13 +79,13 @@ class Predicate:
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Predicate:
-        """From plain data, as `dataclasses.asdict` gives it; checked like any other."""
+        """Make a predicate from plain data as given by `dataclasses.asdict`, with the usual checks."""
         code = tuple((Op(op), int(argument)) for op, argument in data["code"])
         return Predicate(str(data["text"]), code, tuple(float(value) for value in data["constants"]))
 
     @property
     def depth(self) -> int:
-        """Places that it needs on the stack."""
+        """Stack places that the predicate needs."""
         deepest = present = 0
         for op, _ in self.code:
             if op.takes > present:

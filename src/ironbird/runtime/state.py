@@ -28,23 +28,23 @@ DIVERGED = -1  # stop reason
 
 @dataclass(frozen=True)
 class Stop:
-    """Why and when a lane ended before its time."""
+    """Why and when a lane stopped before the end of the run."""
 
     time_s: float
     reason: str
 
 
 class Beside(Protocol):
-    """What goes with the lanes of a run outside the kernel and changes: it is copied with them."""
+    """State outside the kernel that belongs to the lanes (sensors of the world, say) and is copied with them."""
 
     def pick(self, lanes: Sequence[int]) -> Beside:
-        """An independent copy of what belongs to some lanes, in the order given."""
+        """An independent copy for some lanes, in the given order."""
 
     def content(self, lane: int) -> bytes:
-        """All of a lane that decides how it goes on."""
+        """Bytes that determine how a lane continues."""
 
     def look(self, state: RunState) -> None:
-        """Between two pieces of a run: see where the lanes are, and set their inputs."""
+        """Called between two pieces of a run: reads the lanes and sets their inputs."""
 
 
 @dataclass
@@ -97,8 +97,8 @@ class RunState:
     stop_row: np.ndarray
     events: list[list[ParamEvent]] = field(default_factory=list)
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
-    kernel_s: float = 0.0  # processor time of all threads in native code so far
-    kernel_events: Any = None  # events in the kernel's form, made at first use
+    kernel_s: float = 0.0  # s of processor time of all threads in native code so far
+    kernel_events: Any = None  # events in the kernel's form, built at first use
     beside: Beside | None = None  # sensors of the world, for example
 
     def __repr__(self) -> str:
@@ -107,13 +107,13 @@ class RunState:
 
     @property
     def time_s(self) -> float:
-        """Simulation time."""
+        """Simulation time of the state in s."""
         return self.tick * self.model.step_s
 
     # ------------------------------------------------------------------ values by name
 
     def place(self, path: str) -> tuple[np.ndarray, slice]:
-        """The array in which a state or a sampled block's output stands, and its rows there."""
+        """The array that holds a state or a sampled block's output, and its rows there."""
         flat = self.model.flat
         for column, array in ((flat.x, self.x), (flat.xd, self.xd), (flat.held, self.held)):
             if path in column.start:
@@ -122,7 +122,7 @@ class RunState:
         raise UnknownNameError("state", path, known, f"model '{self.model.name}'")
 
     def get(self, path: str, lane: int = 0) -> np.ndarray:
-        """A state or a sampled block's output of one lane, as a column."""
+        """Value of a state or of a sampled block's output in one lane, as a column."""
         array, rows = self.place(path)
         block, place = self._lane(lane)
         return array[block, rows, place].copy()
@@ -148,7 +148,7 @@ class RunState:
         self._begin_from(path, blocks, places)
 
     def set_param_of(self, path: str, values: Mapping[int, Number | np.ndarray]) -> None:
-        """Change a parameter's base value before the run, in each of some lanes to its own."""
+        """Set a parameter's base value before the run, in some lanes, each to its own value."""
         if self.tick > 0:
             raise RunError(f"parameter {path}: values of many lanes can be set only before the run starts")
         rows = self.model.param_rows(path)
@@ -158,7 +158,7 @@ class RunState:
         self._begin_from(path, blocks, places)
 
     def _begin_from(self, path: str, blocks: Any, places: Any) -> None:
-        """States of some lanes that a parameter initialises follow it at tick 0."""
+        """Set states that a parameter initialises to its value, in some lanes, at tick 0."""
         if self.tick > 0:
             return
         source = path.partition("[")[0]
@@ -176,7 +176,7 @@ class RunState:
 
     def add_event(self, event: ParamEvent, lane: int | None = None) -> None:
         """Schedule a parameter event, in one lane or in all."""
-        event.record(self.model, 0)  # raises if it does not fit
+        event.record(self.model, 0)  # raises if it does not fit the model
         lane = lane if lane is None else self._checked(lane)
         for number in range(self.lanes) if lane is None else [lane]:
             self.events[number].append(event)
@@ -184,7 +184,7 @@ class RunState:
         self.kernel_events = None
 
     def stop_of(self, lane: int = 0) -> Stop | None:
-        """Why a lane ended early, or None."""
+        """Why and when a lane stopped early, or None."""
         block, place = self._lane(lane)
         tick = int(self.stop_tick[block, place])
         if tick == RUNNING:
@@ -226,7 +226,7 @@ class RunState:
     # ------------------------------------------------------------------ snapshots
 
     def branch(self) -> RunState:
-        """An independent copy that goes on from here; the model is shared."""
+        """An independent copy that continues from here; the model is shared."""
         other = copy.copy(self)
         for name in _ARRAYS:
             setattr(other, name, getattr(self, name).copy())
@@ -237,19 +237,19 @@ class RunState:
         return other
 
     def pick(self, lanes: Sequence[int]) -> RunState:
-        """An independent copy of some lanes, in the order given, that goes on from here; the model is shared."""
+        """An independent copy of some lanes in the given order; the model is shared."""
         if not lanes:
             raise RunError("pick at least one lane")
         other = copy.copy(self)
         blocks = -(-len(lanes) // self.width)
-        chosen = np.zeros(blocks * self.width, np.int64)
-        chosen[: len(lanes)] = [self._checked(lane) for lane in lanes]
-        block, place = np.divmod(chosen, self.width)
+        sources = np.zeros(blocks * self.width, np.int64)
+        sources[: len(lanes)] = [self._checked(lane) for lane in lanes]
+        block, place = np.divmod(sources, self.width)
         for name in _ARRAYS:
             values = getattr(self, name)[block, ..., place]  # [lane, row] or [lane]
             values = values.reshape(blocks, self.width, *values.shape[1:])
             setattr(other, name, np.ascontiguousarray(np.moveaxis(values, 1, -1)))
-        other.stop_tick.reshape(-1)[len(lanes) :] = 0  # lanes that only fill the last block never run
+        other.stop_tick.reshape(-1)[len(lanes) :] = 0  # lanes that only pad the last block never run
         other.lanes = len(lanes)
         other.beside = self.beside.pick(lanes) if self.beside is not None else None
         other.events = [list(self.events[lane]) for lane in lanes]
@@ -258,11 +258,11 @@ class RunState:
         return other
 
     def seed_of(self, lane: int) -> int:
-        """The seed of a lane."""
+        """Random seed of a lane, 64 bits."""
         return int(self.seeds[self._lane(lane)])
 
     def content(self, lane: int) -> bytes:
-        """All values of a lane: lanes with equal content and events go on equally."""
+        """All values of a lane as bytes: lanes with equal content and events continue equally."""
         block, place = self._lane(lane)
         values = b"".join(getattr(self, name)[block, ..., place].tobytes() for name in _ARRAYS)
         return values if self.beside is None else values + self.beside.content(lane)
@@ -283,7 +283,7 @@ class RunState:
         np.savez_compressed(path, head=text, **{name: getattr(self, name) for name in _ARRAYS})
 
 
-SNAPSHOT = 1  # version of the file's content
+SNAPSHOT = 1  # version of the file format
 _ARRAYS = ("x", "xd", "held", "params", "inputs", "seeds", "stop_tick", "stop_reason", "stop_row")
 
 
@@ -321,7 +321,7 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
 
 
 def restored(model: CompiledModel, head: Any, arrays: dict[str, np.ndarray], path: str | Path) -> RunState:
-    """The run of a snapshot that was read: its head, and its arrays by name."""
+    """The run state of a snapshot that was read: its head, and its arrays by name."""
     try:
         version, saved_by = head["snapshot"], head["model"]
     except (KeyError, TypeError) as error:
@@ -343,9 +343,9 @@ def restored(model: CompiledModel, head: Any, arrays: dict[str, np.ndarray], pat
             raise RunError(f"events of {len(head['events'])} lanes, not of {state.lanes}")
         for lane, (events, fired) in enumerate(zip(head["events"], head["fired"], strict=True)):
             for table, tick in zip(events, fired, strict=True):
-                said = dict(table)
-                when = said.pop("when")
-                state.add_event(ParamEvent(**said, when=Predicate.read(when) if when is not None else None), lane)
+                event = dict(table)
+                when = event.pop("when")
+                state.add_event(ParamEvent(**event, when=Predicate.read(when) if when is not None else None), lane)
                 state.fired[lane][-1] = _whole(tick, -1)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IronbirdError) as error:
         raise RunError(f"{path} is a damaged snapshot: {error}") from error
@@ -359,23 +359,23 @@ def _whole(value: object, low: int = 0, high: int = MOST_TICKS) -> int:
 
 
 def _check_stops(state: RunState) -> None:
-    """Raise unless the lanes of a snapshot have stopped at times and for reasons that the model has."""
+    """Raise unless the stop ticks and reasons of a snapshot's lanes are valid for the model."""
     flat = state.model.flat
     ticks, reasons, rows = (a.reshape(-1) for a in (state.stop_tick, state.stop_reason, state.stop_row))
     if (ticks < RUNNING).any() or (ticks > MOST_TICKS).any() or (ticks[state.lanes :] == RUNNING).any():
-        raise RunError("a lane stopped at a time that does not exist")
+        raise RunError(f"stop ticks of the lanes must be {RUNNING} (running) or from 0 to {MOST_TICKS}")
     stopped = np.flatnonzero(ticks[: state.lanes] != RUNNING)
     if (reasons[stopped] < DIVERGED).any() or (reasons[stopped] >= len(flat.stop_names)).any():
-        raise RunError("a reason to stop that the model does not have")
+        raise RunError(f"a stop reason is not one of the model's {len(flat.stop_names)} reasons")
     if (rows < 0).any() or (rows[stopped] >= max(1, flat.x.size + flat.xd.size)).any():
-        raise RunError("a lane diverged in a state that the model does not have")
+        raise RunError(f"a lane diverged in a state row beyond the model's {flat.x.size + flat.xd.size} rows")
 
 
 def _seeds(seed: int | Sequence[int], lanes: int) -> np.ndarray:
-    """One seed per lane, each a number of 64 bits."""
+    """One 64-bit random seed per lane, as an array."""
     if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes):
         if len(seed) != lanes:
-            raise RunError(f"{len(seed)} seeds for {lanes} lanes")
+            raise RunError(f"{len(seed)} seeds for {lanes} lanes: give one seed, or one per lane")
         return np.array([whole(one, "seed", 0, MOST_SEED) for one in seed], np.uint64)
     first = whole(seed, "seed", 0, MOST_SEED)
     whole(first + lanes - 1, "seed of the last lane", 0, MOST_SEED)
@@ -428,7 +428,7 @@ def start(
     seeds = np.zeros(blocks * width, np.uint64)
     seeds[:lanes] = _seeds(seed, lanes)
     stop_tick = np.full(blocks * width, RUNNING, np.int64)
-    stop_tick[lanes:] = 0  # lanes that only fill the last block never run
+    stop_tick[lanes:] = 0  # lanes that only pad the last block never run
 
     def spread(column: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(np.broadcast_to(column[None, :, None], (blocks, column.size, width)).copy())

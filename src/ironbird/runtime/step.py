@@ -22,8 +22,8 @@ from ironbird.runtime.predicate import Op, Predicate
 from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
-CHUNK_TICKS = 2000  # between two looks at progress and interruption
-PACED_S = 0.02  # the same when a run keeps to the wall clock
+CHUNK_TICKS = 2000  # ticks between two checks of progress and interruption
+PACED_S = 0.02  # s between them in a run paced by the wall clock
 
 
 def advance(
@@ -65,7 +65,7 @@ def advance(
 def _advance(
     state: RunState, ticks: int, log: Log | None, first_row: int, threads: int, pace: Pace | None = None
 ) -> None:
-    """Run the kernel; rows of the log are written from `first_row` on. With a `pace` each tick has its moment."""
+    """Run the kernel; log rows are written from `first_row` on. With a `pace` each tick has its wall-clock time."""
     library = kernel(state)
     if state.kernel_events is None:
         state.kernel_events = kernel_events(state)
@@ -88,7 +88,7 @@ def _advance(
 
 
 def _run_part(library: ctypes.CDLL, args: RunArgs, first: int, last: int) -> float:
-    """Run some blocks; the processor time that it took."""
+    """Run some blocks; returns the processor time in s."""
     part = RunArgs.from_buffer_copy(args)
     part.first_block, part.last_block = first, last
     begin = time.thread_time()
@@ -97,16 +97,16 @@ def _run_part(library: ctypes.CDLL, args: RunArgs, first: int, last: int) -> flo
 
 
 def kernel(state: RunState) -> ctypes.CDLL:
-    """The native code of a state's model, after a check that it and this version agree about their interface."""
+    """The kernel library of a state's model, after a check of its interface."""
     library = state.model.library(state.width)
     check_interface(library)
     return library
 
 
 def run_args(state: RunState, events: KernelEvents, ticks: int, log: Log | None, first_row: int) -> RunArgs:
-    """The arguments of a call of the kernel for all blocks; rows of the log are written from `first_row` on.
+    """Arguments of a kernel call for all blocks; log rows are written from `first_row` on.
 
-    They hold addresses of the arrays: these must stay alive and in place.
+    The arguments contain addresses of the arrays, which must stay alive and in place.
     """
     check_state(state)
     whole(state.tick, "tick of a run state")
@@ -152,13 +152,13 @@ class KernelEvents:
     records: ctypes.Array[EventRecord]
     first: np.ndarray
     fired: np.ndarray
-    owners: list[tuple[int, int]]  # lane and place in its list, of each record
+    owners: list[tuple[int, int]]  # lane and index in its list of events, for each record
     code: np.ndarray
     constants: np.ndarray
     code_first: np.ndarray
 
     def note_fired(self, state: RunState) -> None:
-        """Take over which triggers have fired."""
+        """Copy to the state which triggers have fired."""
         if len(self.code_first) == 1:  # there are no triggers
             return
         for (lane, number), tick in zip(self.owners, self.fired[: len(self.owners)].tolist(), strict=True):
@@ -167,15 +167,15 @@ class KernelEvents:
 
 def kernel_events(state: RunState) -> KernelEvents:
     """Events of all lanes with their predicates."""
-    found: list[EventRecord] = []
+    all_records: list[EventRecord] = []
     owners: list[tuple[int, int]] = []
     predicates: dict[Predicate, int] = {}
     for lane, events in enumerate(state.events):
         for number, event in enumerate(events):
             trigger = -1 if event.when is None else predicates.setdefault(event.when, len(predicates))
-            records = event.record(state.model, lane % state.width, trigger)
-            found += records
-            owners += [(lane, number)] * len(records)
+            own = event.record(state.model, lane % state.width, trigger)
+            all_records += own
+            owners += [(lane, number)] * len(own)
     counts = np.bincount([lane // state.width for lane, _ in owners], minlength=-(-state.lanes // state.width))
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     code: list[int] = []
@@ -189,7 +189,7 @@ def kernel_events(state: RunState) -> KernelEvents:
         code_first.append(len(code) // 2)
     fired = [whole(state.fired[lane][number], "tick at which a trigger fired", -1) for lane, number in owners]
     return KernelEvents(
-        records=(EventRecord * max(1, len(found)))(*found),
+        records=(EventRecord * max(1, len(all_records)))(*all_records),
         first=first,
         fired=np.array([*fired, -1], np.int64),
         owners=owners,
@@ -271,7 +271,8 @@ def run(
                 apply_tuning(state, coming.pop(0))
             if poll is not None:
                 poll(state)
-            ticks = min(chunk - state.tick % chunk, end - state.tick)  # pieces end at the same ticks, whatever comes
+            # pieces end at fixed ticks, whatever happened before
+            ticks = min(chunk - state.tick % chunk, end - state.tick)
             ticks = min([ticks, *([coming[0].tick - state.tick] if coming else [])])
             piece = whole if keep else Log.empty(plan, state, state.tick, state.tick + ticks)
             first_row = plan.rows_between(begin, state.tick) if keep else 0
@@ -295,10 +296,10 @@ def run_each(
     poll: Callable[[RunState], None] | None = None,
     piece_ticks: int = CHUNK_TICKS,
 ) -> list[Log]:
-    """Run many small states of one model, each until its own end: what `run` does, one after the other, to the bit.
+    """Run many small states of one model, each to its own end; the results equal those of `run` to the bit.
 
-    What Python does for a piece is done for all of them before their native code: in between it would find nothing of
-    its own in the cache, and take several times as long.
+    Python prepares a piece of all states before any native code runs: alternating would evict Python's data from the
+    processor's caches and take several times as long.
     """
     model = states[0].model
     plan = LogPlan.make(model, log, log_s)

@@ -1,7 +1,7 @@
 """Stepper: one vehicle advanced a few ticks at a time, with the least that Python can add.
 
-For control systems outside the kernel: set inputs, step, read what the sensors put out. All views are made once; a step
-is one call of native code. Faults ordered in the run state act as in any other run.
+For control systems outside the kernel: set inputs, step, read the sensors' outputs. All views are created once; a step
+is one call of native code. Faults in the run state act as in any other run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ironbird.runtime.step import kernel, kernel_events, run_args
 
 
 class Stepper:
-    """Steps a run state of one lane; with `log`, rows of the planned signals are kept."""
+    """Steps a run state of one lane; with `log`, rows of the planned signals are logged."""
 
     def __init__(self, state: RunState, *, until_s: float, log: list[str] | None = None, log_s: float = 0.02) -> None:
         if state.width != 1:
@@ -35,7 +35,7 @@ class Stepper:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Arguments for the kernel; they hold addresses, so whatever these belong to is held here."""
+        """Build the kernel's arguments; the objects whose addresses they contain are kept alive here."""
         state = self.state
         state.kernel_events = self._events = kernel_events(state)
         self._args = run_args(state, self._events, 0, self.log, 0)
@@ -44,21 +44,21 @@ class Stepper:
         self._pointer = ctypes.byref(self._args)
 
     def input_row(self, name: str) -> int:
-        """Where an input stands in `inputs`."""
+        """Row of an input in `inputs`."""
         flat = self.state.model.flat
         if name not in flat.u.start:
             raise UnknownNameError("input", name, flat.u.start, f"model '{flat.diagram.name}'")
         return int(flat.u.rows(name).start)
 
     def held_rows(self, path: str) -> slice:
-        """Where an output of a sampled block stands in `held`."""
+        """Rows of a sampled block's output in `held`."""
         flat = self.state.model.flat
         if path not in flat.held.start:
             raise UnknownNameError("output of a sampled block", path, flat.held.start)
         return flat.held.rows(path)
 
     def step(self, ticks: int) -> bool:
-        """Advance; False when the vehicle has stopped or the time is over."""
+        """Advance by some ticks; False if the vehicle has stopped or the end time is reached."""
         state = self.state
         ticks = min(ticks, self.until_tick - state.tick)
         if ticks <= 0:
@@ -83,7 +83,7 @@ class Stepper:
         copy_ticks: int = 0,
         begin_ns: int = -1,
     ) -> PacedLoop:
-        """A loop that makes all steps to the end at their moments; no other code may step meanwhile."""
+        """A real-time loop that makes all steps to the end at their times; no other code may step meanwhile."""
         if self.state.kernel_events is not self._events:
             self._prepare()
         return PacedLoop(
@@ -103,7 +103,7 @@ class Stepper:
 
     @contextlib.contextmanager
     def hold(self, loop: PacedLoop, *, shifted: bool = False) -> Iterator[None]:
-        """Such a loop stands between two steps meanwhile; events that were added are then in force."""
+        """Hold a real-time loop between two steps inside the `with` block; events added there take effect."""
         with loop.held(shifted=shifted):
             yield
             if self.state.kernel_events is not self._events:
@@ -111,16 +111,16 @@ class Stepper:
                 loop.renew(self._args)
 
     def note_fired(self) -> None:
-        """Take over into the state which triggers have fired."""
+        """Copy to the state which triggers have fired."""
         self._events.note_fired(self.state)
 
     def finish(self) -> Log:
-        """The log up to here."""
+        """The log up to the current time."""
         self.note_fired()
         self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
         return self.log
 
     @property
     def stop(self) -> Stop | None:
-        """Why the vehicle ended early."""
+        """Why the vehicle stopped early, or None."""
         return self.state.stop_of(0)

@@ -1,4 +1,4 @@
-"""Parameters changed while a run goes on: applied between ticks, recorded, and replayed to the same bytes."""
+"""Parameter changes during a run: applied between ticks, recorded, and replayed to the same bytes."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class Tuning:
 
 
 def apply_tuning(state: RunState, tuning: Tuning) -> None:
-    """Set the parameter now; it must be tunable and in range."""
+    """Set the parameter of a tuning in a state now; it must be tunable and in range."""
     state.set_param(tuning.path, tuning.value, tuning.lane)
 
 
 def write_tunings(path: Path, tunings: Sequence[Tuning]) -> None:
-    """A record of what was changed and when, as JSON."""
+    """Write parameter changes with their ticks as JSON."""
     path.write_text(json.dumps([asdict(t) for t in tunings], indent=2) + "\n")
 
 
 def read_tunings(path: Path) -> list[Tuning]:
-    """A record written by `write_tunings`."""
+    """Read parameter changes written by `write_tunings`."""
     try:
         return [Tuning(**entry) for entry in json.loads(path.read_text())]
     except (OSError, ValueError, TypeError, RecursionError) as error:

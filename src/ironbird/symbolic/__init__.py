@@ -1,1 +1,1 @@
-"""Pure CasADi helpers that blocks share."""
+"""Shared CasADi expressions that blocks are built from: rotations, quaternions, the Earth, shapes, smooth limits."""

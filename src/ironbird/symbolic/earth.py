@@ -10,18 +10,18 @@ Expr = ca.SX
 
 ECCENTRICITY_SQ = WGS84_FLATTENING * (2 - WGS84_FLATTENING)
 SEMI_MINOR_M = WGS84_SEMI_MAJOR_M * (1 - WGS84_FLATTENING)
-J2 = 1.082629821313e-3  # from C20 = -0.484166774985e-3 sqrt(5)
+J2 = 1.082629821313e-3  # derived from C20 = -0.484166774985e-3: J2 = -sqrt(5) C20
 
 
 def radii(latitude: Expr) -> tuple[Expr, Expr]:
-    """Radii of curvature: meridian and prime vertical."""
+    """Radii of curvature of the ellipsoid in m at a latitude in rad: (meridian, prime vertical)."""
     w2 = 1 - ECCENTRICITY_SQ * ca.sin(latitude) ** 2
     prime = WGS84_SEMI_MAJOR_M / ca.sqrt(w2)
     return prime * (1 - ECCENTRICITY_SQ) / w2, prime
 
 
 def to_ecef(latitude: Expr, longitude: Expr, height: Expr) -> Expr:
-    """Geodetic position to E."""
+    """Earth-fixed position (frame E, m) of a geodetic position: latitude and longitude in rad, height in m."""
     _, prime = radii(latitude)
     ring = (prime + height) * ca.cos(latitude)
     return ca.vertcat(
@@ -32,7 +32,7 @@ def to_ecef(latitude: Expr, longitude: Expr, height: Expr) -> Expr:
 
 
 def to_geodetic(r_E: Expr) -> tuple[Expr, Expr, Expr]:
-    """Latitude, longitude, height of a point in E.
+    """Geodetic latitude (rad), longitude (rad) and height above the ellipsoid (m) of a position in frame E (m).
 
     Bowring's formula (1976) with a second pass: its own error is below 1e-13 m from 10 km below to 1000 km above the
     ellipsoid; the rounding of doubles leaves 5e-9 m. Singular on the polar axis.

@@ -18,12 +18,12 @@ def product(a: Expr, b: Expr) -> Expr:
 
 
 def inverse(q: Expr) -> Expr:
-    """The opposite rotation (of a unit quaternion)."""
+    """Inverse rotation of a unit quaternion: its conjugate."""
     return ca.vertcat(q[0], -q[1], -q[2], -q[3])
 
 
 def rotation_matrix(q: Expr) -> Expr:
-    """R_NB from q_NB, [RflyModel] 6.5."""
+    """Rotation matrix R_NB (maps B to N) of the unit quaternion q_NB, [RflyModel] 6.5."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     return ca.vertcat(
         ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -44,17 +44,17 @@ def derivative(q: Expr, w_B: Expr) -> Expr:
 
 
 def normalized(q: Expr) -> Expr:
-    """Scaled to unit length."""
+    """The quaternion scaled to unit length."""
     return q * (1 / ca.sqrt(ca.dot(q, q)))
 
 
 def from_yaw(yaw: Expr) -> Expr:
-    """A turn about the down axis."""
+    """Quaternion of a rotation by `yaw` (rad) about the down axis."""
     return ca.vertcat(ca.cos(yaw / 2), 0, 0, ca.sin(yaw / 2))
 
 
 def from_euler(roll: Expr, pitch: Expr, yaw: Expr) -> Expr:
-    """From z-y-x angles."""
+    """Quaternion q_NB of z-y-x Euler angles in rad: yaw first, then pitch, then roll."""
     cr, sr = ca.cos(roll / 2), ca.sin(roll / 2)
     cp, sp = ca.cos(pitch / 2), ca.sin(pitch / 2)
     cy, sy = ca.cos(yaw / 2), ca.sin(yaw / 2)
@@ -67,7 +67,7 @@ def from_euler(roll: Expr, pitch: Expr, yaw: Expr) -> Expr:
 
 
 def to_euler(q: Expr) -> Expr:
-    """Roll, pitch, yaw (z-y-x)."""
+    """Euler angles (roll, pitch, yaw) in rad, z-y-x order, of the unit quaternion q_NB."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     sine = ca.fmin(ca.fmax(2 * (w * y - z * x), -1), 1)
     return ca.vertcat(

@@ -1,4 +1,4 @@
-"""Vectors and matrices that CasADi's own operators write at more cost or less clearly."""
+"""Inverse of a 3x3 matrix, vector length and local axes, in forms that are cheaper than CasADi's own operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Expr = ca.SX
 
 
 def inverse_3x3(m: Expr) -> Expr:
-    """Inverse by cofactors."""
+    """Inverse of a 3x3 matrix, computed by cofactors."""
     a, b, c = m[0, 0], m[0, 1], m[0, 2]
     d, e, f = m[1, 0], m[1, 1], m[1, 2]
     g, h, i = m[2, 0], m[2, 1], m[2, 2]
@@ -27,7 +27,7 @@ def norm(v: Expr) -> Expr:
 
 
 def north_east_down(latitude: Expr, longitude: Expr) -> Expr:
-    """R_EN: local north-east-down axes at a geodetic position, in E."""
+    """Rotation matrix R_EN from local north-east-down axes to frame E, at a latitude and longitude in rad."""
     sp, cp, sl, cl = ca.sin(latitude), ca.cos(latitude), ca.sin(longitude), ca.cos(longitude)
     return ca.vertcat(
         ca.horzcat(-sp * cl, -sl, -cp * cl),

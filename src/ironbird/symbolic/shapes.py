@@ -1,7 +1,7 @@
 """Distance from a place to balls, cylinders and boxes, with the direction away from them.
 
 A shape is a column of numbers, a *slot* (`SLOT_ROWS`), so that a kernel is the same for every world: kind, centre,
-velocity, axes, half sizes and surface. What a slot holds changes while a vehicle moves (`ironbird.world.near`).
+velocity, axes, half sizes and surface. The content of a slot changes while a vehicle moves (`ironbird.world.near`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from ironbird.symbolic.rotation import norm
 
 Expr = ca.SX
 
-NOTHING, BALL, CYLINDER, BOX = range(4)  # kinds
-KIND, CENTRE, VELOCITY, AXES, HALF, FRICTION, RESTITUTION, LANDING = 0, 1, 4, 7, 16, 19, 20, 21  # rows of a slot
+NOTHING, BALL, CYLINDER, BOX = range(4)  # kind of shape
+# first row of each quantity in a slot
+KIND, CENTRE, VELOCITY, AXES, HALF, FRICTION, RESTITUTION, LANDING = 0, 1, 4, 7, 16, 19, 20, 21
 SLOT_ROWS = 22
-FAR_M = 1000.0  # distance to a slot with nothing in it
-_NEVER_M = -1e9  # a side that a shape does not have
+FAR_M = 1000.0  # m, distance to an empty slot
+_NEVER_M = -1e9  # half size along an axis that the shape does not have
 
 
 def slot_place(slot: Expr, since: Expr) -> Expr:
-    """Centre of a shape that has moved evenly since its slot was filled."""
+    """Centre of a shape that has moved at constant velocity for `since` seconds after its slot was filled."""
     return slot[CENTRE : CENTRE + 3] + slot[VELOCITY : VELOCITY + 3] * since
 
 
 def distance_to(place: Expr, slot: Expr, since: Expr) -> tuple[Expr, Expr]:
     """Signed distance from a place to the surface of a shape, and the unit vector away from it.
 
-    Outside it is the distance to the nearest point, inside minus the way to the nearest face; the vector is its
+    Outside, it is the distance to the nearest point; inside, minus the distance to the nearest face; the vector is its
     gradient. Half sizes are (radius, -, -), (radius, -, half height) and (x, y, z); the axis of a cylinder is z.
     """
     R = ca.reshape(slot[AXES : AXES + 9], 3, 3)

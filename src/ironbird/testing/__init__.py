@@ -1,4 +1,4 @@
-"""Checks that authors of blocks, vehicles and chips run, and a block by itself."""
+"""Checks for authors of blocks, vehicles and chips, and tools to run one block by itself."""
 
 from ironbird.testing.checks import check_block, check_vehicle
 from ironbird.testing.chips import check_chip

@@ -1,10 +1,10 @@
 """A block by itself: the smallest diagram around it, and its outputs for many inputs at once.
 
     model = alone(Motor(), slope=640.0, idle_speed=160.0, time_constant=0.02)
-    found = outputs_at(model, {"throttle": [0.1, 0.5, 0.9]})   # found["speed"] has three rows
+    result = outputs_at(model, {"throttle": [0.1, 0.5, 0.9]})   # result["speed"] has three rows
 
-Each row is a lane of the native kernel, so that a test sees what a flight sees. `numeric` does the same for the plain
-functions of `ironbird.symbolic`, which have no kernel of their own.
+Each row is a lane of the native kernel, so that a test checks the code of a flight. `numeric` does the same for the
+plain functions of `ironbird.symbolic`, which have no kernel of their own.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def outputs_at(
 
 
 def _rows(name: str, value: np.ndarray, size: int) -> np.ndarray:
-    """A value as a table with one row per lane."""
+    """A value as a table with one row per lane; a scalar or single vector is repeated for all lanes."""
     if value.ndim == 0 or (value.ndim == 1 and size > 1):
         value = value[None]
     table = value.reshape(len(value), -1) if value.ndim < 3 else value.transpose(0, 2, 1).reshape(len(value), -1)
@@ -85,7 +85,7 @@ def numeric(function: Callable[..., Any], *sizes: int) -> Callable[..., np.ndarr
     compiled = ca.Function("numeric", symbols, [ca.densify(result)])
 
     def call(*values: ArrayLike) -> np.ndarray:
-        found = np.array(compiled(*[np.asarray(value, float) for value in values]))
-        return found[:, 0] if found.shape[1] == 1 else found
+        values_out = np.array(compiled(*[np.asarray(value, float) for value in values]))
+        return values_out[:, 0] if values_out.shape[1] == 1 else values_out
 
     return call

@@ -35,7 +35,7 @@ def _report(what: str, findings: list[str]) -> None:
 
 
 def declaration_findings(block: Block) -> list[str]:
-    """What is missing in a block's declarations and docstring."""
+    """Problems in a block's declarations and docstring: missing texts, units, frames or citation."""
     name = type(block).__name__
     findings = []
     if not (type(block).__doc__ or "").strip():
@@ -68,7 +68,7 @@ def check_block(
     until_s: float = 0.05,
     step_s: float = 1e-3,
 ) -> None:
-    """Declarations, equations and a short run of a block on its own.
+    """Check the declarations, the equations and a short run of one block by itself.
 
     Checked: docs, citation, frames; shapes of all equations; finite outputs for the given (or middle-of-range) inputs;
     the kernel agrees with CasADi's own evaluation; one lane and many lanes give the same bytes; two runs do too.
@@ -115,14 +115,14 @@ def _middle(signal: In) -> Number:
 
 
 def _against_casadi(model: object, values: Mapping[str, Number], log: object) -> list[str]:
-    """Outputs of the first row against CasADi's evaluation of the same expressions."""
+    """Differences between the kernel's outputs in the first row and CasADi's evaluation of the same expressions."""
     from ironbird.analysis.operating_point import operating_point
     from ironbird.compiler.compiled import CompiledModel
     from ironbird.runtime.log import Log
 
     assert isinstance(model, CompiledModel) and isinstance(log, Log)
     if model.flat.noise.size:
-        return []  # random numbers are the kernel's own
+        return []  # random numbers exist only in the kernel
     point = operating_point(model)
     for name, value in values.items():
         point.set(name, value)
@@ -136,7 +136,7 @@ def _against_casadi(model: object, values: Mapping[str, Number], log: object) ->
 
 
 def check_vehicle(name: str | Path, *, until_s: float = 2.0) -> None:
-    """A vehicle's file, diagram and first seconds.
+    """Check a vehicle's file, its diagram and the first seconds of its run.
 
     Checked: the file's grammar and provenance (every table of numbers has a source); the diagram validates; it stands
     on its gear for a moment without diverging; one lane and many give the same bytes.
@@ -151,7 +151,7 @@ def check_vehicle(name: str | Path, *, until_s: float = 2.0) -> None:
         vehicle.spec.model_dump(by_alias=True, exclude_unset=True), vehicle.spec.provenance
     )
     own = read_layers(vehicle.path).sources[0].data
-    if "base" in own:  # what the file changes must not pass for what the base's sources say
+    if "base" in own:  # numbers that the file overrides need a source of their own, not that of the base vehicle
         findings += _provenance_findings(own, own.get("provenance", {}))
     findings += [
         f"parameter {path} is outside its declared range"

@@ -1,4 +1,4 @@
-"""What the author of a chip runs: the register table against the chip's behaviour, by its own buses."""
+"""Checks for authors of a chip: its register table is compared with what the chip does on its buses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironbird.boards.chips.pins import SpiPins
 from ironbird.boards.chips.table import Register
 from ironbird.boards.chips.translate import translate
 
-SAMPLES = 7  # records that are put into a FIFO to see their order
+SAMPLES = 7  # records put into a FIFO to check their order
 
 
 def check_chip(name: str) -> None:
@@ -20,7 +20,7 @@ def check_chip(name: str) -> None:
     Checked: part, source, docs; it translates to C; reset values after power-up and after wild writes; write masks with
     zeros, ones and a pattern; read-only registers; reading a register does nothing to the next one (effects commit when
     the first bit is clocked); a FIFO gives its bytes in order, loses none to prefetching, overflows in whole records
-    and says so. Raises `AssertionError` with all findings.
+    and reports it. Raises `AssertionError` with all findings.
     """
     chip = make_chip(name)
     kind = type(chip)
@@ -66,7 +66,7 @@ def _select_bank(chip: RegisterChip, register: Register, t: int) -> None:
 def _register_findings(chip: RegisterChip) -> list[str]:
     findings = []
     stored = [r for r in chip.registers if not r.measured]
-    _read(chip, stored[0])  # a chip may take its first request as the choice of its bus
+    _read(chip, stored[0])  # a chip may take the first request as the selection of its bus
     for register in stored:
         value = _read(chip, register)
         if value != register.reset and register.name != "REG_BANK_SEL":
@@ -98,7 +98,7 @@ def _state(chip: Chip) -> dict[str, object]:
 
 
 def _late_findings(chip: RegisterChip) -> list[str]:
-    """Registers whose reading does something, each read up to just before it, pin by pin."""
+    """Registers whose read has a side effect before it is complete; each is read up to its last bit, pin by pin."""
     findings = []
     special = {r.index for r in chip.registers if r.clears or r.sticks or r.acts}
     for place in sorted(special):
@@ -106,7 +106,7 @@ def _late_findings(chip: RegisterChip) -> list[str]:
             continue
         pins = SpiPins(make_chip(type(chip).id()))
         assert isinstance(pins.chip, RegisterChip)
-        pins.chip.advance(0)  # its clock may run from power-up on
+        pins.chip.advance(0)  # the chip's clock may run from power-up on
         for i in range(len(pins.chip.reg)):
             pins.chip.reg[i] |= 0x01 if i == place else 0
         before = _state(pins.chip)
@@ -120,7 +120,7 @@ def _late_findings(chip: RegisterChip) -> list[str]:
 
 
 def _fifo_findings(name: str) -> list[str]:
-    """Twins with the same samples, of which one is emptied after each sample and one at the end."""
+    """FIFO problems, found with two equal chips: one is read after each sample, the other only at the end."""
     findings = []
     chips = [make_chip(name) for _ in range(2)]
     step = 0
@@ -140,7 +140,8 @@ def _fifo_findings(name: str) -> list[str]:
         eager += chips[0].transfer(sample * step, bytes([door]) + bytes(size))[1:]
     pins = SpiPins(chips[1])
     lazy, count = bytearray(), int(getattr(chips[1], "count", 0))
-    for length in (1, 2, size, count - size - 3):  # in pieces, pin by pin: prefetching must not take what is not read
+    # read in pieces, pin by pin: prefetching must not remove bytes that were not read
+    for length in (1, 2, size, count - size - 3):
         lazy += pins.transfer(SAMPLES * step, bytes([door]) + bytes(length)).data[1:]
     if not size or len(eager) != SAMPLES * size:
         findings.append(f"the FIFO took {len(eager)} bytes of {SAMPLES} samples, a record has {size}")

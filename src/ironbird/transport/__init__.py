@@ -1,1 +1,1 @@
-"""What carries bytes between programs, and what breaks them: cables, sockets, serial lines, the router."""
+"""Transport of bytes between programs, and faults in it: cables, sockets, serial lines, the router."""

@@ -1,4 +1,4 @@
-"""Cables to a flight controller: a serial port, UDP or TCP, never blocking, and what a cable can carry."""
+"""Non-blocking cables to a flight controller: a serial port, UDP or TCP, and their capacity."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from pathlib import Path
 from ironbird.errors import LinkError
 from ironbird.protocols.mavlink import dialect
 
-FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
-BITS_PER_BYTE = 10  # start bit, eight, stop bit
-MOST_BYTES = 65536  # of one read
-MOST_PACKETS = 256  # of one read: a sender faster than the reader must not delay a step
-RECEIVED = 1 << 22  # bytes that may wait to be read while the reader is delayed
-RECEIVED_BY_FORCE = 33  # SO_RCVBUFFORCE of socket(7): beyond the system's limit, for root
-SILENT_S = 2.0  # after which another sender is taken for the board
-LOOK_S = 2e-4  # between two looks at a serial port
+FRAMING = 12  # bytes of a MAVLink 2 frame in addition to its payload
+BITS_PER_BYTE = 10  # start bit, eight data bits, stop bit
+MOST_BYTES = 65536  # most bytes of one read
+MOST_PACKETS = 256  # most packets of one read: a sender faster than the reader must not delay a step
+RECEIVED = 1 << 22  # bytes of the receive buffer, for when the reader is delayed
+RECEIVED_BY_FORCE = 33  # SO_RCVBUFFORCE of socket(7): exceeds the system's limit, root only
+SILENT_S = 2.0  # s of silence after which another sender is accepted as the board
+LOOK_S = 2e-4  # s between two polls of a serial port
 USUAL_BAUDS = (57_600, 115_200, 230_400, 460_800, 921_600, 1_500_000, 2_000_000, 3_000_000)
 
 
 @dataclass(frozen=True)
 class Load:
-    """What goes over a cable in one direction."""
+    """Load of a cable in one direction: its messages and its capacity."""
 
     direction: str
     parts: Mapping[str, tuple[float, int]]  # messages per second and bytes of each, by name
-    room_per_s: float | None  # bytes per second; None is a network
+    room_per_s: float | None  # capacity in bytes per second; None for a network
 
     @property
     def bytes_per_s(self) -> float:
-        """All messages together."""
+        """Bytes per second of all messages together."""
         return sum(rate * size for rate, size in self.parts.values())
 
     @property
     def fits(self) -> bool:
-        """Whether there is room."""
+        """Whether the messages fit into the capacity."""
         return self.room_per_s is None or self.bytes_per_s <= self.room_per_s
 
     @property
     def least_baud(self) -> int:
-        """The smallest usual baud rate with room for it."""
-        wanted = self.bytes_per_s * BITS_PER_BYTE
-        return next((baud for baud in USUAL_BAUDS if baud >= wanted), round(wanted))
+        """The smallest common baud rate that carries the messages."""
+        bits_per_s = self.bytes_per_s * BITS_PER_BYTE
+        return next((baud for baud in USUAL_BAUDS if baud >= bits_per_s), round(bits_per_s))
 
     def sentence(self) -> str:
-        """With all figures."""
+        """The load and the capacity as a sentence with numbers."""
         parts = ", ".join(f"{name} {rate * size:.0f}" for name, (rate, size) in self.parts.items())
         if self.room_per_s is None:
             return f"{self.direction}: {self.bytes_per_s:.0f} bytes/s over a network ({parts})"
@@ -64,53 +64,53 @@ class Load:
 
 
 def load_of(direction: str, rates_hz: Mapping[dialect.Message, float], baud: int | None) -> Load:
-    """Bytes per second of messages at their rates, all at full length, against what a serial line carries."""
+    """Load of messages sent at their rates (Hz), all at full length, compared with a serial line's baud rate."""
     parts = {message.name: (rate, message.payload.size + FRAMING) for message, rate in rates_hz.items()}
     return Load(direction, parts, None if baud is None else baud / BITS_PER_BYTE)
 
 
 class Cable(ABC):
-    """Bytes to and from a board. `OSError` from `read` and `write` means that it is cut."""
+    """Bytes to and from a board. `OSError` from `read` and `write` means that the connection is lost."""
 
     name: str
-    baud: int | None = None  # None: a network, which has room
-    handle: int = -1  # what `select` waits on, while it is open
+    baud: int | None = None  # None for a network, which has no limit
+    handle: int = -1  # file descriptor for `select` while it is open
 
     @abstractmethod
     def open(self) -> None:
-        """Take hold of it; `LinkError` with what to do if that fails."""
+        """Open the cable; `LinkError` with advice if that fails."""
 
     @abstractmethod
     def read(self) -> bytes:
-        """What has come; never waits."""
+        """Bytes received since the last call; never waits."""
 
     @abstractmethod
     def write(self, data: memoryview) -> int:
-        """How many bytes there was room for; never waits."""
+        """Send bytes and return how many were accepted; never waits."""
 
     @abstractmethod
     def wait(self, seconds: float) -> None:
-        """Wait until something may have come, for so long at most."""
+        """Wait until bytes may have been received, for at most so many seconds."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it. May be called twice."""
+        """Close the cable. May be called twice."""
 
 
 class SerialCable(Cable):
-    """A serial port, or what looks like one."""
+    """A serial port, or a device that behaves like one."""
 
     def __init__(self, device: str, baud: int = 921_600) -> None:
         self.name, self.baud = device, baud
 
     def open(self) -> None:
-        import serial  # its drivers are of no use to the other links
+        import serial  # imported here: the other cables do not need it
 
         try:
             self._port = serial.Serial(self.name, self.baud, timeout=0, write_timeout=0, exclusive=True)
         except (serial.SerialException, OSError, ValueError) as error:
             raise LinkError(f"serial port {self.name} cannot be opened: {self._why(error)}") from None
-        self.handle = self._port.fd  # its own write spins when there is no room
+        self.handle = self._port.fd  # pyserial's own write spins when the buffer is full
 
     def _why(self, error: Exception) -> str:
         number = getattr(error, "errno", None)
@@ -137,7 +137,7 @@ class SerialCable(Cable):
 
     def wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(OSError):  # it is cut: the next read reports it
+        with contextlib.suppress(OSError):  # the connection is lost: the next read reports it
             while not waiting(self.handle) and (left := deadline - time.monotonic()) > 0.0:
                 time.sleep(min(left, LOOK_S))
 
@@ -148,7 +148,7 @@ class SerialCable(Cable):
 
 
 def make_room(opened: socket.socket) -> None:
-    """Room for what comes while the reader is delayed: as much as the system permits, and all of it for root."""
+    """Enlarge a socket's receive buffer for a delayed reader: up to the system's limit, beyond it as root."""
     for option in (socket.SO_RCVBUF, RECEIVED_BY_FORCE):
         with contextlib.suppress(OSError):
             opened.setsockopt(socket.SOL_SOCKET, option, RECEIVED)
@@ -157,20 +157,20 @@ def make_room(opened: socket.socket) -> None:
 def waiting(handle: int) -> int:
     """Bytes of a terminal that can be read now.
 
-    Linux lets a reader or poller of an empty terminal wait for a worker of the kernel without real-time priority:
-    on a busy computer for tenths of a second. Asking for the count does not wait.
+    Linux lets a reader or poller of an empty terminal wait for a worker of the kernel without real-time priority: on a
+    busy computer for tenths of a second. Reading the count does not wait.
     """
     return int.from_bytes(fcntl.ioctl(handle, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def ports() -> list[str]:
-    """Serial ports of this computer that may be boards."""
+    """Names of this computer's serial ports that may be boards."""
     patterns = ("ttyACM*", "ttyUSB*", "ttyAMA*", "cu.usb*")
     return sorted(str(path) for pattern in patterns for path in Path("/dev").glob(pattern))
 
 
 class SocketCable(Cable):
-    """A cable that is a socket once it is open."""
+    """Base of cables that are a socket."""
 
     _socket: socket.socket | None = None
 
@@ -186,18 +186,18 @@ class SocketCable(Cable):
 class DatagramCable(SocketCable):
     """UDP, for boards with a network port: received on `port`, answered where the first packet came from.
 
-    Packets of other senders are ignored (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
-    the next sender is the board, as one that was restarted may send from another port. A board's side knows the other
-    (`peer`) and takes any free port. The protocol has no authentication: a sender can be forged.
+    Packets of other senders are ignored (`strangers` counts them) while the board sends; after `SILENT_S` of silence
+    the next sender is the board, as one that was restarted may send from another port. A board's own cable has a fixed
+    `peer` and uses any free port. The protocol has no authentication: a sender can be forged.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, peer: tuple[str, int] | None = None) -> None:
         self.name = f"udp {host}:{port}" if peer is None else f"udp {peer[0]}:{peer[1]}"
         self._own = (host, port)
-        self.waits_for_peer = peer is None  # the first sender is answered
+        self.waits_for_peer = peer is None  # the first sender becomes the peer
         self._peer = peer
         self._heard_at = -SILENT_S
-        self.strangers = 0  # packets
+        self.strangers = 0  # number of packets from other senders
 
     def open(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -229,7 +229,7 @@ class DatagramCable(SocketCable):
         return b"".join(parts)
 
     def meet(self, seconds: float) -> bool:
-        """Wait so long for a first packet, which stays to be read, and answer its sender; whether one is known."""
+        """Wait for a first packet (it stays readable) and make its sender the peer; returns whether there is one."""
         assert self._socket is not None
         if self._peer is None:
             self.wait(seconds)
@@ -240,7 +240,7 @@ class DatagramCable(SocketCable):
 
     @property
     def peer_address(self) -> bytes:
-        """Who is answered, as `struct sockaddr_in` of ip(7); empty until a packet was received."""
+        """Address of the peer as `struct sockaddr_in` of ip(7); empty until a packet was received."""
         if self._peer is None:
             return b""
         family, port = socket.AF_INET.to_bytes(2, sys.byteorder), self._peer[1].to_bytes(2, "big")
@@ -249,7 +249,7 @@ class DatagramCable(SocketCable):
     def write(self, data: memoryview) -> int:
         assert self._socket is not None
         if self._peer is None:
-            return len(data)  # no partner yet
+            return len(data)  # no peer yet: dropped
         try:
             return self._socket.sendto(data, self._peer)
         except (BlockingIOError, ConnectionRefusedError):
@@ -257,7 +257,7 @@ class DatagramCable(SocketCable):
 
 
 class StreamCable(SocketCable):
-    """TCP to a listening server, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
+    """TCP connection to a listening server such as ArduPilot's SITL or a bridge; `connect_s` limits the attempt."""
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, connect_s: float = 5.0) -> None:
         self.name = f"TCP {host}:{port}"

@@ -1,9 +1,9 @@
-"""What happens to the packets on their way to one connection: link faults, by packet and time, from a seed.
+"""Link faults: loss, delay, corruption and throttling of the packets to one connection, drawn from a seed.
 
-A packet goes in with its time and comes out as packets with the times at which they are due. All draws of a packet are
-made whether or not they are needed, so the n-th packet meets the same fate whatever came of the others. Without a fault
-packets pass as they are. Time is whatever the caller counts: of the wall in a router, of the simulation in a flight.
-Not modelled: what radio does to a signal; a frame is lost, late or wrong as a whole.
+A packet goes in with its time and comes out as packets with the times at which they are due. All random numbers of a
+packet are drawn whether or not they are needed, so the n-th packet has the same fate whatever happened to the others.
+Without a fault packets pass unchanged. Time is the caller's: wall time in a router, simulation time in a flight. Not
+modelled: radio propagation; a frame is lost, late or wrong as a whole.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ironbird.protocols.mavlink import dialect
 from ironbird.transport.frames import Frame
 
 ACKS = frozenset({dialect.COMMAND_ACK.id, dialect.MISSION_ACK.id, dialect.PARAM_VALUE.id})
-HELD_S = 0.5  # that a packet waits to be overtaken; then it goes on alone
-MOST_WAITING_S = 5.0  # that a throttled link lets a packet wait before it is lost
+HELD_S = 0.5  # s that a packet waits to be overtaken by the next one; then it is sent alone
+MOST_WAITING_S = 5.0  # s that a packet may wait in a throttled link before it is lost
 
 
 @dataclass
 class LinkWitness:
-    """What a fault did to packets."""
+    """Counts of what one link fault did to packets."""
 
     injection: Injection
     first_s: float = -1.0
@@ -32,41 +32,41 @@ class LinkWitness:
     late: int = 0
     changed: int = 0
     doubled: int = 0
-    passed: int = 0  # packets that came through as they are while it was there
+    passed: int = 0  # packets that passed unchanged while the fault was active
 
     @property
     def disturbed(self) -> int:
-        """Packets that it changed in any way."""
+        """Number of packets that the fault changed, delayed or dropped."""
         return self.lost + self.late + self.changed + self.doubled
 
     def sentence(self) -> str:
-        """The fault as ordered, and what it did."""
+        """The fault as defined, and its effect, as a sentence."""
         name = self.injection.text()
         if not self.disturbed:
             return f"{name}: ineffective; no packet of {self.passed} was lost, late, changed or doubled"
         return f"{name}: acted from {self.first_s:.3f} s: {self.counts()}"
 
     def counts(self) -> str:
-        """What it did to how many."""
+        """The effects with their numbers of packets, as text."""
         counts = {"lost": self.lost, "late": self.late, "changed": self.changed, "doubled": self.doubled}
         parts = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "none disturbed"
         return f"{parts} of {self.disturbed + self.passed} packets"
 
 
 class Disturbance:
-    """The faults of one direction of a link."""
+    """The link faults of one direction of a link."""
 
     def __init__(self, name: str, faults: Sequence[Injection] = (), seed: int = 0) -> None:
         self.name = name
         self.witnesses = [LinkWitness(fault) for fault in faults if fault.instance == name]
         self._draws = random.Random(f"{seed} {name}")
-        self._held: bytes | None = None  # to be overtaken
-        self._held_s = 0.0  # since when
-        self._last_s = 0.0  # at which the packet before was due
-        self._free_s = 0.0  # at which a throttled link has room
+        self._held: bytes | None = None  # packet that waits to be overtaken
+        self._held_s = 0.0  # time from which it waits
+        self._last_s = 0.0  # time at which the previous packet was due
+        self._free_s = 0.0  # time at which a throttled link is free again
 
     def passes(self, time_s: float, frame: Frame) -> list[tuple[float, bytes]]:
-        """A packet at a time: what comes out, and when."""
+        """Pass a packet into the link at a time: the resulting packets with the times at which they are due."""
         if not self.witnesses:
             return [(time_s, frame.data)]
         draws = {key: self._draws.random() for key in ("drop", "duplicate", "reorder", "corrupt", "jitter", "where")}
@@ -92,13 +92,13 @@ class Disturbance:
         return [(due_s, data)] * (2 if twice else 1) + self._release(due_s)
 
     def acting(self, time_s: float) -> Iterator[tuple[LinkWitness, str, float]]:
-        """What is wrong at a time: for each fault that is there its witness, its kind and how much of it."""
+        """For each fault that is active at a time: its counts, its kind and its strength."""
         for witness in self.witnesses:
             fault, change = witness.injection, witness.injection.fault.changes[0]
             there = fault.strength(time_s)
             if there > 0.0:
                 kind = kind_of(fault)
-                throttled = kind == "throttle"  # its value at no severity is not zero
+                throttled = kind == "throttle"  # the value of this kind at severity 0 is not zero
                 yield (
                     witness,
                     kind,
@@ -106,7 +106,7 @@ class Disturbance:
                 )
 
     def overdue(self, time_s: float) -> list[bytes]:
-        """A packet that has waited too long to be overtaken goes on."""
+        """The held packet, if it has waited too long to be overtaken."""
         if self._held is None or time_s < self._held_s + HELD_S:
             return []
         return [data for _, data in self._release(time_s)]
@@ -149,12 +149,12 @@ class Disturbance:
 
 
 def kind_of(fault: Injection) -> str:
-    """What a link fault does: `drop`, `delay`, ..."""
+    """Kind of a link fault: `drop`, `delay`, ..."""
     return fault.fault.changes[0].target.rpartition(".")[2]
 
 
 def check_faults(faults: Sequence[Injection], names: Sequence[str]) -> None:
-    """Raise if a fault names no connection, or waits for a signal: a router has none."""
+    """Raise if a fault names an unknown connection or waits for a signal, which a router does not have."""
     for fault in faults:
         if fault.when:
             raise FaultError(f"{fault.fault.id}: a link has no signals for 'when' outside a flight; give times")

@@ -1,7 +1,7 @@
-"""Whole frames of MAVLink 1 and 2 in a stream, as they are: a router passes on what it does not know, too.
+"""Frames of MAVLink 1 and 2 in a byte stream, unchanged, so that a router also forwards unknown messages.
 
-A frame of a known message must have the right checksum. Of an unknown one it cannot be checked: it counts as a frame if
-another one, or the end of what came, follows. Signatures are passed on, not checked.
+A frame of a known message must have the right checksum. The checksum of an unknown message cannot be checked: it counts
+as a frame if another frame, or the end of the received bytes, follows. Signatures are passed on, not checked.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from typing import Any, NamedTuple
 from ironbird.protocols.mavlink.codec import LONGEST, checksum
 from ironbird.protocols.mavlink.dialect import MESSAGES, Field, crc_extras, is_message, message_of
 
-FIRST, SECOND = 0xFE, 0xFD  # what frames of MAVLink 1 and 2 begin with
+FIRST, SECOND = 0xFE, 0xFD  # first byte of frames of MAVLink 1 and 2
 SIGNED = 0x01
-MOST_SHOWN = 64  # bytes of what is no frame
+MOST_SHOWN = 64  # most bytes shown of data that is no frame
 
 
 class Frame(NamedTuple):
-    """A packet of a connection; `id` is negative where it is not MAVLink."""
+    """One packet of a connection; `id` is negative if it is not MAVLink."""
 
     id: int
     sysid: int
     compid: int
     sequence: int
-    data: bytes  # with header and checksum
+    data: bytes  # whole frame with header and checksum
 
     @property
     def payload(self) -> bytes:
-        """Without header and checksum."""
+        """Bytes of the payload, without header and checksum."""
         begin = 10 if self.data[0] == SECOND else 6
         return self.data[begin : begin + self.data[1]]
 
 
 def name_of(number: int) -> str:
-    """A message's name, or its number."""
+    """Name of a message; its number as text if it is unknown."""
     return MESSAGES[number].name if number in MESSAGES else "raw" if number < 0 else str(number)
 
 
 def values_of(data: bytes) -> dict[str, float | str]:
-    """Fields of a packet by name; of an unknown message the payload in hexadecimal digits."""
-    found = FrameReader().feed(data)
-    if not found:
+    """Fields of a packet by name; for an unknown message the payload in hexadecimal."""
+    frames = FrameReader().feed(data)
+    if not frames:
         return {"bytes": data[:MOST_SHOWN].hex()}
-    if found[0].id not in MESSAGES:
-        return {"payload": found[0].payload.hex()}
-    message = MESSAGES[found[0].id]
-    values = iter(message.unpack(found[0].payload))
+    if frames[0].id not in MESSAGES:
+        return {"payload": frames[0].payload.hex()}
+    message = MESSAGES[frames[0].id]
+    values = iter(message.unpack(frames[0].payload))
     return {field.name: _shown(field, list(itertools.islice(values, len(field.names)))) for field in message.fields}
 
 
 def _shown(field: Field, values: list[Any]) -> float | str:
-    """Of a text its signs, of an array of bytes their hexadecimal digits, of another array all values."""
+    """A field's value for display: text as such, an array of bytes in hexadecimal, another array as its values."""
     if isinstance(values[0], bytes):
         return values[0].rstrip(b"\0").decode("utf-8", "replace")
     if len(values) == 1:
@@ -61,20 +61,20 @@ def _shown(field: Field, values: list[Any]) -> float | str:
 
 
 def with_units(message: str, values: Mapping[str, float | str]) -> dict[str, float | str]:
-    """Fields of a message for people: each with its unit, where it has one."""
+    """Fields of a message for display, each with its unit if it has one."""
     units = message_of(message).units if is_message(message) else {}
     return {**values, **{name: f"{values[name]} {unit}" for name, unit in units.items() if name in values}}
 
 
 class FrameReader:
-    """Finds frames; what belongs to none is counted."""
+    """Splits a byte stream into frames; bytes outside of frames are counted."""
 
     def __init__(self) -> None:
-        self.skipped = 0  # bytes
+        self.skipped = 0  # bytes outside of frames
         self._rest = b""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Frames that are complete now."""
+        """Add bytes of the stream; returns the frames that are now complete."""
         data = self._rest + data
         frames: list[Frame] = []
         place = 0
@@ -85,7 +85,7 @@ class FrameReader:
                 self.skipped += 1
                 continue
             if length < 0 or place + length > len(data):
-                break  # the rest has not come yet
+                break  # the rest of the frame is not there yet
             frame = _frame(data, place, length)
             if frame is None:
                 place += 1
@@ -98,7 +98,7 @@ class FrameReader:
 
 
 def _length(data: bytes, place: int) -> int:
-    """Of the frame that may begin here; 0 if none does, negative if that is not known yet."""
+    """Length of the frame that may begin here; 0 if none does, negative if more bytes are needed to decide."""
     if data[place] not in (FIRST, SECOND):
         return 0
     if place + 3 > len(data):
@@ -120,8 +120,8 @@ def _frame(data: bytes, place: int, length: int) -> Frame | None:
     end = place + begin + size
     extra = crc_extras().get(number)
     if extra is not None:
-        found = checksum(data[place + 1 : end] + bytes([extra]))
-        if data[end : end + 2] != found.to_bytes(2, "little"):
+        crc = checksum(data[place + 1 : end] + bytes([extra]))
+        if data[end : end + 2] != crc.to_bytes(2, "little"):
             return None
     elif place + length < len(data) and data[place + length] not in (FIRST, SECOND):
         return None

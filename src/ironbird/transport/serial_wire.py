@@ -1,7 +1,7 @@
-"""A serial line with two ends on this computer, which carries bytes no faster than its baud rate.
+"""A serial line between two pseudo-terminals of this computer, limited to its baud rate.
 
-A pseudo-terminal alone has no baud rate. Two of them with this between: bytes leave at ten bits each, one behind the
-other, in both directions at once; behind a full transmit buffer the writer finds no room, as with a real port.
+A pseudo-terminal alone has no baud rate. This relay between two of them sends bytes one after the other, ten bits
+each, in both directions at once; when the transmit buffer is full, writes find no room, as with a real port.
 Not modelled: noise, loss, and the latency of USB.
 `python -m ironbird.transport.serial_wire [BAUD]` prints the names of both ends and works until its input ends or
 Ctrl-C.
@@ -21,31 +21,31 @@ from collections import deque
 from ironbird.host.realtime import undisturbed
 from ironbird.transport.cable import BITS_PER_BYTE, LOOK_S, waiting
 
-BUFFER = 4096  # bytes that wait to be sent, as in a driver
-PIECE = 32  # bytes that are handed on at once
+BUFFER = 4096  # bytes of the transmit buffer, as in a driver
+PIECE = 32  # bytes forwarded at a time
 
 
 class OneWay:
-    """Bytes on their way in one direction."""
+    """Bytes in transit in one direction of the line."""
 
     def __init__(self, baud: int) -> None:
         self.byte_s = BITS_PER_BYTE / baud
-        self.waiting = 0  # bytes on the line
-        self._free_at = 0.0  # when the last byte will have left
+        self.waiting = 0  # bytes in transit
+        self._free_at = 0.0  # time at which the last byte will have left
         self._pieces: deque[tuple[float, bytes]] = deque()
 
     @property
     def room(self) -> int:
-        """How many bytes may come in now."""
+        """How many bytes are accepted now."""
         return BUFFER - self.waiting
 
     @property
     def next_at(self) -> float | None:
-        """When the next piece has arrived."""
+        """Time at which the next piece arrives; None if nothing is in transit."""
         return self._pieces[0][0] if self._pieces else None
 
     def put(self, data: bytes, now: float) -> None:
-        """Bytes begin to leave now, or behind those that are leaving."""
+        """Accept bytes for sending, after those still in transit."""
         self._free_at = max(self._free_at, now)
         for start in range(0, len(data), PIECE):
             piece = data[start : start + PIECE]
@@ -54,7 +54,7 @@ class OneWay:
         self.waiting += len(data)
 
     def take(self, now: float) -> bytes:
-        """What has arrived by now."""
+        """Bytes that have arrived by now."""
         parts = []
         while self._pieces and self._pieces[0][0] <= now:
             parts.append(self._pieces.popleft()[1])
@@ -64,9 +64,9 @@ class OneWay:
 
 
 def relay(ends: tuple[int, int], baud: int, stop: int) -> None:
-    """Carry bytes between two terminals until `stop` can be read."""
+    """Forward bytes between two terminals until `stop` is readable."""
     ways = {ends[0]: (OneWay(baud), ends[1]), ends[1]: (OneWay(baud), ends[0])}
-    held = {end: b"" for end in ends}  # arrived, but the terminal has no room
+    held = {end: b"" for end in ends}  # arrived bytes for which the terminal has no room
     for end in ends:
         os.set_blocking(end, False)
     while not select.select([stop], [], [], 0.0)[0]:
@@ -82,9 +82,10 @@ def relay(ends: tuple[int, int], baud: int, stop: int) -> None:
 
 
 def main() -> None:
-    """Make a line and work."""
+    """Create a line, print the names of its ends and forward bytes."""
     baud = int(sys.argv[1]) if len(sys.argv) > 1 else 921_600
-    pairs = [pty.openpty() for _ in range(2)]  # the near sides of the far ends are held open: an end may come and go
+    # one side of each far end is kept open, so that programs may connect and disconnect
+    pairs = [pty.openpty() for _ in range(2)]
     for _, near in pairs:
         tty.setraw(near)
     print(*(os.ttyname(near) for _, near in pairs), flush=True)

@@ -1,12 +1,12 @@
 """Gains of the loops for a bandwidth, from the exact linear model of the hovering vehicle.
 
 Attitude: per axis two gains are free: attitude error to rate, and rate error to angular acceleration. For several
-ratios of the two the attitude gain is found with which the answer of the attitude to its set-point falls to -3 dB at
+ratios of the two the attitude gain is found with which the response of the attitude to its set-point falls to -3 dB at
 the bandwidth; of those that keep the margins, the one with the smallest peak of the sensitivity is taken.
 
-Velocity, then position, with what is inside of them already tuned: the gain is found with which the answer to the
-north falls to -3 dB at the bandwidth; it is refused if the answer resonates, or if the loops broken at the actuators
-lose their margins. Not modelled: lags of sensors and estimator, saturation; look at the result with steps.
+Velocity, then position, with the inner loops already tuned: the gain is found with which the response to the north
+falls to -3 dB at the bandwidth; it is refused if the response resonates, or if the loops broken at the actuators lose
+their margins. Not modelled: lags of sensors and estimator, saturation; check the result with step responses.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ironbird.model.signal import Number
 from ironbird.tuning.loops import Loop, Margins, hover_loop
 from ironbird.vehicles import places as at
 
-RATIOS = np.geomspace(1.2, 8.0, 14)  # of the rate gain to the attitude gain
+RATIOS = np.geomspace(1.2, 8.0, 14)  # ratio of the rate gain to the attitude gain
 HALF_POWER = 10 ** (-3 / 20)
 ATTITUDE, RATE = at.CONTROL("attitude_gain"), at.CONTROL("rate_gain")
-PEAK_DB = 1.0  # by which the attitude may answer more than asked, anywhere
+PEAK_DB = 1.0  # dB, largest peak of the attitude's closed-loop response
 OUTER = {"velocity": at.CONTROL("velocity_gain"), "position": at.CONTROL("position_gain")}
-OUTER_PEAK_DB = {"velocity": 4.0, "position": 3.0}  # the integral of the velocity loop makes it answer more than asked
-CLOSE = 1e-3  # of the bandwidth: found
+OUTER_PEAK_DB = {"velocity": 4.0, "position": 3.0}  # dB; the integral of the velocity loop raises its peak
+CLOSE = 1e-3  # relative error of the bandwidth at which the search ends
 ROUNDS = 12
-NEAR = 200  # frequencies around a bandwidth
-COARSE = 4  # every so many of the frequencies are enough for margins while gains are looked for
+NEAR = 200  # number of frequencies around a bandwidth
+COARSE = 4  # only every so many frequencies are used for margins during the search
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """Gains of one axis and what they give."""
+    """Gains of one axis, and the bandwidth and margins that result."""
 
     axis: str
     attitude_gain: float
@@ -47,29 +47,30 @@ class Tuned:
 
 @dataclass(frozen=True)
 class TunedOuter:
-    """The gain of velocity or position and what it gives."""
+    """Gain of the velocity or position loop, and the bandwidth that results."""
 
     loop: str
     gain: float
-    bandwidth_radps: float  # to the north
-    vertical_radps: float  # up and down, with the same gain
+    bandwidth_radps: float  # rad/s, to the north
+    vertical_radps: float  # rad/s, up and down, with the same gain
     peak_dB: float
 
 
 @dataclass(frozen=True)
 class Result:
-    """Gains of all axes as parameters of the vehicle."""
+    """Gains of all axes as parameters of the vehicle, with the resulting margins."""
 
     axes: list[Tuned]
     params: dict[str, list[float]]
     outer: tuple[TunedOuter, ...] = ()
-    margins: dict[str, Margins] = field(default_factory=dict)  # of all loops with these gains, broken at the actuators
+    # margins of all loops with these gains, broken at the actuators
+    margins: dict[str, Margins] = field(default_factory=dict)
 
 
 def bandwidth_of(
     loop: Loop, axis: int, params: Mapping[str, Number], near_radps: float, of: str = "attitude"
 ) -> tuple[float, float]:
-    """Where the answer to a set-point falls below -3 dB, and its peak in dB; nan if not within 20 times of `near`."""
+    """Bandwidth (-3 dB) in rad/s of the response to a set-point, and its peak in dB; nan if not within 20 x `near`."""
     top = min(20 * near_radps, 0.99 * math.pi / loop.period_s)
     w, H = loop.answer(of, axis, params, np.geomspace(near_radps / 20, top, NEAR))
     size = np.abs(H)
@@ -94,9 +95,9 @@ def tune(
     phase_margin_deg: float = 45.0,
     gain_margin_dB: float = 6.0,
 ) -> Result:
-    """Gains of the loops that a bandwidth is given for, from the inside out; the others are unchanged."""
+    """Tune the loops for which a bandwidth is given, from the inside out; the others are unchanged."""
     outer = {"velocity": velocity_radps, "position": position_radps}
-    if all(wanted is None for wanted in (attitude_radps, yaw_radps, *outer.values())):
+    if all(bandwidth is None for bandwidth in (attitude_radps, yaw_radps, *outer.values())):
         raise ModelError("give a bandwidth: of the attitude, of yaw, of the velocity or of the position")
     least = {"phase_margin_deg": phase_margin_deg, "gain_margin_dB": gain_margin_dB}
     loop = hover_loop(vehicle)
@@ -105,42 +106,42 @@ def tune(
     if attitude_radps is not None or yaw_radps is not None:
         inner = tune_attitude(vehicle, attitude_radps, yaw_bandwidth_radps=yaw_radps, loop=loop, **least)
         axes, params = inner.axes, dict(inner.params)
-    found = []
-    for name, wanted in outer.items():
-        if wanted is not None:
-            found.append(_tune_outer(loop, name, wanted, params))
-            params[OUTER[name]] = np.round(loop.point[OUTER[name]] * found[-1].gain, 4).tolist()
-            found[-1] = replace(found[-1], gain=params[OUTER[name]][0])
+    tuned = []
+    for name, bandwidth in outer.items():
+        if bandwidth is not None:
+            tuned.append(_tune_outer(loop, name, bandwidth, params))
+            params[OUTER[name]] = np.round(loop.point[OUTER[name]] * tuned[-1].gain, 4).tolist()
+            tuned[-1] = replace(tuned[-1], gain=params[OUTER[name]][0])
     margins = {axis: loop.broken(axis, params, loop.frequencies()[::COARSE]).margins for axis in loop.closed_axes()}
     for axis, m in margins.items():
-        if found and not (m.stable and m.phase_deg >= phase_margin_deg and m.gain_up_dB >= gain_margin_dB):
+        if tuned and not (m.stable and m.phase_deg >= phase_margin_deg and m.gain_up_dB >= gain_margin_dB):
             raise ModelError(
                 f"with these gains {axis} of {vehicle} has a phase margin of {m.phase_deg:.1f} degrees and "
                 f"{m.gain_up_dB:.1f} dB{'' if m.stable else ' and is not stable'}; {phase_margin_deg:g} degrees and "
                 f"{gain_margin_dB:g} dB were asked for: ask for less bandwidth or smaller margins"
             )
-    return Result(axes, params, tuple(found), margins)
+    return Result(axes, params, tuple(tuned), margins)
 
 
-def _tune_outer(loop: Loop, name: str, wanted: float, params: Mapping[str, list[float]]) -> TunedOuter:
-    """The factor of a loop's gain with which it has the bandwidth to the north."""
+def _tune_outer(loop: Loop, name: str, bandwidth: float, params: Mapping[str, list[float]]) -> TunedOuter:
+    """Scale a loop's gain until it has the bandwidth to the north."""
     if OUTER[name] not in loop.model.params():
         raise ModelError(f"the controller of '{loop.model.name}' has no gain {OUTER[name]}")
     present, factor = loop.point[OUTER[name]], 1.0
     reached = peak = math.nan
     for _ in range(ROUNDS):
         tried: dict[str, Number] = {**params, OUTER[name]: (present * factor).tolist()}
-        reached, peak = bandwidth_of(loop, 0, tried, wanted, name)
-        if math.isnan(reached) or abs(reached / wanted - 1) < CLOSE:
+        reached, peak = bandwidth_of(loop, 0, tried, bandwidth, name)
+        if math.isnan(reached) or abs(reached / bandwidth - 1) < CLOSE:
             break
-        factor = float(np.clip(factor * wanted / reached, 1e-3, 1e3))
-    if math.isnan(reached) or abs(reached / wanted - 1) > 10 * CLOSE or peak > OUTER_PEAK_DB[name]:
-        said = "no gain gives it" if math.isnan(reached) else f"{reached:.2f} rad/s with a peak of {peak:.1f} dB"
+        factor = float(np.clip(factor * bandwidth / reached, 1e-3, 1e3))
+    if math.isnan(reached) or abs(reached / bandwidth - 1) > 10 * CLOSE or peak > OUTER_PEAK_DB[name]:
+        result = "no gain gives it" if math.isnan(reached) else f"{reached:.2f} rad/s with a peak of {peak:.1f} dB"
         raise ModelError(
-            f"'{loop.model.name}' cannot follow its {name} with a bandwidth of {wanted:g} rad/s ({said}; at most "
+            f"'{loop.model.name}' cannot follow its {name} with a bandwidth of {bandwidth:g} rad/s ({result}; at most "
             f"{OUTER_PEAK_DB[name]:g} dB): ask for less, or tune what is inside of it for more first"
         )
-    vertical, _ = bandwidth_of(loop, 2, tried, wanted, name)
+    vertical, _ = bandwidth_of(loop, 2, tried, bandwidth, name)
     return TunedOuter(name, factor, reached, vertical, peak)
 
 
@@ -153,12 +154,12 @@ def tune_attitude(
     gain_margin_dB: float = 6.0,
     loop: Loop | None = None,
 ) -> Result:
-    """Gains of roll, pitch and yaw; without a bandwidth they are unchanged."""
+    """Tune roll, pitch and yaw; without a bandwidth they are unchanged."""
     loop = loop or hover_loop(vehicle)
     present = {path: loop.point[path].tolist() for path in (ATTITUDE, RATE)}
-    found = []
-    wanted = {"roll": bandwidth_radps, "pitch": bandwidth_radps, "yaw": yaw_bandwidth_radps}
-    for number, (axis, bandwidth) in enumerate(wanted.items()):
+    tuned = []
+    bandwidths = {"roll": bandwidth_radps, "pitch": bandwidth_radps, "yaw": yaw_bandwidth_radps}
+    for number, (axis, bandwidth) in enumerate(bandwidths.items()):
         if bandwidth is None:
             continue
         if not 0 < bandwidth < 0.5 * math.pi / loop.period_s:
@@ -178,15 +179,15 @@ def tune_attitude(
                 f"{vehicle} has no gains of {axis} with a bandwidth of {bandwidth:g} rad/s, {phase_margin_deg:g} "
                 f"degrees and {gain_margin_dB:g} dB: ask for less bandwidth or smaller margins"
             )
-        found.append(best)
+        tuned.append(best)
         present[ATTITUDE][number], present[RATE][number] = best.attitude_gain, best.rate_gain
-    return Result(found, present)
+    return Result(tuned, present)
 
 
 def _at_ratio(
     loop: Loop, number: int, axis: str, bandwidth: float, ratio: float, present: dict[str, list[float]]
 ) -> Tuned | None:
-    """The gains of one axis with which it has the bandwidth; None if no gain does."""
+    """Gains of one axis that give the bandwidth at a ratio of rate to attitude gain; None if none does."""
 
     def params(gain: float) -> dict[str, Number]:
         changed: dict[str, Number] = {}

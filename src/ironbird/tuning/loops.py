@@ -9,12 +9,12 @@ the result as they are in a flight.
     s_after = J s           the blocks of this period, one after the other
     s_next = P s_after      P = exp([A B; 0 0] T)
 
-The loop is broken at the commands of the actuators, along one axis d (roll, for instance): what the controller puts
-out along it is taken away and v d put in its place. L(z) is minus the answer of the controller along d to v.
+The loop is broken at the commands of the actuators, along one axis d (roll, for instance): the controller's output
+along it is replaced by v d. L(z) is minus the response of the controller along d to v.
 
-Not modelled: blocks that are slower than the control period (navigator, GNSS, barometer, slow environment) stand
-still; the controller sees the true state, so lags of sensors, their filters and the estimator are not in it; limits,
-noise and faults are not there.
+Not modelled: blocks that are slower than the control period (navigator, GNSS, barometer, slow environment) are held
+constant; the controller reads the true state, so lags of sensors, their filters and the estimator are not included; nor
+are limits, noise and faults.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from ironbird.runtime.step import run
 from ironbird.tuning.steady import HOVER_S, LINK, fly_straight, hovering, is_wing, launched
 from ironbird.vehicles import places as at
 
-STILL = (0.05, 0.05)  # m/s and rad/s: with more the vehicle does not stand still; of a wing m/s up or down
-POINTS = 800  # of a frequency response
+STILL = (0.05, 0.05)  # m/s and rad/s: above these the vehicle is not at rest; for a wing m/s up or down
+POINTS = 800  # points of a frequency response
 TOGETHER = 64  # frequencies that are solved at once
 SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
-THROTTLE = "throttle"  # of a wing: all that pulls or pushes
+THROTTLE = "throttle"  # of a wing: all propellers together
 ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
 
 
 @dataclass(frozen=True)
 class SetPoint:
-    """A set-point of the cascade: where it enters, what answers, and the kind of control in which it is followed."""
+    """A set-point of the cascade: its input, its response, and the control mode in which it is followed."""
 
-    array: str  # of the model: an input, or what a slower block (the navigator) holds
+    array: str  # array of the model: an input, or the held output of a slower block (the navigator)
     path: str
     answer: str
     kind: int
@@ -64,26 +64,26 @@ SET_POINTS = {
     "velocity": SetPoint("held", at.NAVIGATOR.velocity_set, at.BODY.velocity, BY_VELOCITY),
     "position": SetPoint("held", at.NAVIGATOR.position_set, at.BODY.position, BY_POSITION),
 }
-ENTRIES = ("x", "xd", "held", "u")  # of s, in this order
-DRIFTS = 1e-6  # an eigenvalue this far above 1 merely drifts
+ENTRIES = ("x", "xd", "held", "u")  # parts of s, in this order
+DRIFTS = 1e-6  # an eigenvalue above 1 by less than this only drifts
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability; infinite where the curve never crosses."""
+    """Stability margins of a loop; infinite where the curve does not cross."""
 
     crossover_radps: float  # highest frequency at which |L| = 1
     phase_deg: float  # smallest phase margin over all crossovers
-    gain_up_dB: float  # by which the gain may rise
-    gain_down_dB: float  # by which it may fall
-    delay_s: float  # smallest added delay that makes it unstable
+    gain_up_dB: float  # dB by which the gain may rise
+    gain_down_dB: float  # dB by which the gain may fall
+    delay_s: float  # s, smallest added delay that makes the loop unstable
     sensitivity: float  # largest |1 / (1 + L)|
-    stable: bool  # the closed loop, by its eigenvalues
+    stable: bool  # whether the closed loop is stable, by its eigenvalues
 
 
 @dataclass(frozen=True)
 class Response:
-    """L(e^{jwT}) of one axis."""
+    """Open-loop frequency response L(e^{jwT}) of one axis."""
 
     axis: str
     frequency_radps: np.ndarray
@@ -92,19 +92,19 @@ class Response:
 
     @property
     def gain_dB(self) -> np.ndarray:
-        """Of the broken loop."""
+        """Gain of the broken loop in dB."""
         return 20 * np.log10(np.abs(self.L))
 
     @property
     def phase_deg(self) -> np.ndarray:
-        """Of the broken loop, without jumps; between -360 and 0 where |L| is 1 for the last time."""
+        """Phase of the broken loop in degrees, unwrapped; between -360 and 0 at the last crossing of |L| = 1."""
         phase = np.degrees(np.unwrap(np.angle(self.L)))
         above = np.flatnonzero(np.abs(self.L) >= 1)
         return np.asarray(phase - 360 * math.ceil(phase[above[-1] if len(above) else 0] / 360))
 
 
 class Loop:
-    """The closed loop of a vehicle around a steady state; gains may be changed and the loop looked at again."""
+    """Closed loop of a vehicle around a steady state; it can be evaluated again with other gains."""
 
     def __init__(self, model: CompiledModel, point: OperatingPoint, period_s: float) -> None:
         self.model, self.point, self.period_s = model, point, period_s
@@ -114,7 +114,7 @@ class Loop:
         symbols = dict(zip(ARRAYS, flat.rates.sx_in(), strict=True))
         s = ca.vertcat(*[symbols[name] for name in ENTRIES])
         after = dict(symbols)
-        for group in flat.groups:  # in the kernel's order: each sees what those before it wrote
+        for group in flat.groups:  # in the kernel's order: each group reads what earlier ones wrote
             rate = group.group.rate
             if self._every % rate.every or rate.offset:
                 continue
@@ -134,24 +134,24 @@ class Loop:
         )
 
     def _answer_rows(self) -> list[int]:
-        """Rows of the log with attitude, velocity and position, three each."""
+        """Log rows of attitude, velocity and position, three each."""
         rows = [self.model.flat.log.rows(point.answer) for point in SET_POINTS.values()]
         return [row for part in rows for row in range(part.start, part.stop)]
 
     def _given(self) -> dict[str, SetPoint]:
-        """The set-points that the model has and that nothing in the loop overwrites."""
-        flat, found = self.model.flat, {}
+        """Set-points that the model has and that nothing in the loop overwrites."""
+        flat, points = self.model.flat, {}
         columns = {"u": flat.u, "held": flat.held}
         for name, point in SET_POINTS.items():
             if point.path in columns[point.array].start:
                 navigator = flat.diagram.blocks.get(at.NAVIGATOR.path)
                 slow = navigator is not None and (navigator.sample_s or 0.0) > self.period_s
                 if point.array == "u" or slow:
-                    found[name] = point
-        return found
+                    points[name] = point
+        return points
 
     def _entries(self, array: str, path: str) -> list[int]:
-        """Where a signal is in s."""
+        """Indices of a signal in the state vector s."""
         flat = self.model.flat
         columns = {"x": flat.x, "xd": flat.xd, "held": flat.held, "u": flat.u}
         first = sum(columns[name].size for name in ENTRIES[: ENTRIES.index(array)])
@@ -159,11 +159,11 @@ class Loop:
         return list(range(first + rows.start, first + rows.stop))
 
     def _places(self, array: str, path: str) -> list[int]:
-        """Where a signal is among the entries that take part."""
+        """Indices of a signal among the entries that take part."""
         return [int(np.searchsorted(self._kept, entry)) for entry in self._entries(array, path)]
 
     def _taking_part(self, J: ca.SX, generator: ca.SX) -> np.ndarray:
-        """Entries of s that commands or set-points reach and on which commands depend; others are constant."""
+        """Entries of s that commands or set-points affect and that affect commands; others are constant."""
         pattern = np.logical_or(*(np.array(ca.DM(part.sparsity(), 1).full()) != 0 for part in (J, generator)))
         commands = np.zeros(len(pattern), bool)
         for path in self.links:
@@ -176,7 +176,7 @@ class Loop:
     def _maps(
         self, params: Mapping[str, Number] | None = None, inputs: Mapping[str, Number] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """J, P and the rows of the answers with some values changed; the steady state is taken to stay."""
+        """J, P and the output rows with some values changed; the steady state is assumed to stay the same."""
         point = self.point
         if params or inputs:
             arrays = (point.x, point.xd, point.held.copy(), point.u.copy(), point.p.copy())
@@ -187,10 +187,10 @@ class Loop:
         return J, exponential(generator * self.period_s), outputs
 
     def eigenvalues(self, params: Mapping[str, Number] | None = None) -> np.ndarray:
-        """Of the closed loop over one period, the largest first."""
+        """Eigenvalues of the closed loop over one period, the largest first."""
         J, P, _ = self._maps(params)
-        found = np.linalg.eigvals(P @ J)
-        return np.asarray(found[np.argsort(-np.abs(found))])
+        values = np.linalg.eigvals(P @ J)
+        return np.asarray(values[np.argsort(-np.abs(values))])
 
     def answer(
         self,
@@ -199,20 +199,20 @@ class Loop:
         params: Mapping[str, Number] | None = None,
         frequency_radps: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Frequencies, and the answer of attitude, velocity or position to its set-point: 1 if it follows.
+        """Frequencies in rad/s, and the response of attitude, velocity or position to its set-point (1: it follows).
 
-        Axes are roll, pitch, yaw or north, east, down. Loops outside of the one that is looked at are open.
+        Axes are roll, pitch, yaw or north, east, down. Loops outside of the given one are open.
         """
         if loop not in SET_POINTS:
             raise UnknownNameError("loop", loop, SET_POINTS)
         point = self._given().get(loop)
         if point is None:
             raise ModelError(f"the controller of '{self.model.name}' takes no {loop} set-point")
-        given: dict[str, Number] = {CONTROL_KIND: float(point.kind)}
+        inputs: dict[str, Number] = {CONTROL_KIND: float(point.kind)}
         if loop == "attitude":
             full = self.point[at.CONTROL("max_thrust")].sum()
-            given["offboard_thrust"] = float(self.point[at.CONTROL("thrust_total")][0] / full)
-        J, P, outputs = self._maps(params, given)
+            inputs["offboard_thrust"] = float(self.point[at.CONTROL("thrust_total")][0] / full)
+        J, P, outputs = self._maps(params, inputs)
         closed, row = P @ J, self._places(point.array, point.path)[axis]
         rest = np.delete(np.arange(len(closed)), row)
         w = self.frequencies() if frequency_radps is None else frequency_radps
@@ -220,12 +220,12 @@ class Loop:
         return w, answers(closed[np.ix_(rest, rest)], closed[rest, row], seen, np.exp(1j * w * self.period_s))
 
     def frequencies(self) -> np.ndarray:
-        """From slow to nearly half the sampling rate."""
+        """Frequencies in rad/s from low to nearly half the sampling rate."""
         top = math.log10(0.99 * math.pi / self.period_s)
         return np.logspace(math.log10(SLOWEST_RADPS), top, POINTS)
 
     def axes(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Axis -> how commands move along it, and how much of it is in commands.
+        """For each axis: how commands move along it, and its weights in the commands.
 
         Roll, pitch, yaw and lift of a multicopter; aileron, elevator, rudder and throttle of a wing, also if elevons or
         other surfaces share them; every actuator of other vehicles.
@@ -242,32 +242,32 @@ class Loop:
         return {path.removesuffix(LINK): (unit[i], unit[i]) for i, path in enumerate(self.links)}
 
     def _wing_axes(self, unit: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """What its controller commands: through the mixer if it has one; all propellers as one; no launcher."""
+        """Axes of a wing's controller: through the mixer if it has one; all propellers as one; no launcher."""
         names = [path.removesuffix(LINK) for path in self.links]
         rotors = [i for i, name in enumerate(names) if name.startswith("rotor/")]
         mixer = self.model.flat.diagram.blocks.get(at.SURFACE_MIXER.path)
-        found = {}
+        axes = {}
         if isinstance(mixer, SurfaceMixer):
             matrix = self.point[at.SURFACE_MIXER("matrix")].reshape(len(mixer.given), -1, order="F")
             rows = [names.index(f"surface/{name}") for name in mixer.given]
             back = np.linalg.pinv(matrix)
             for i, axis in enumerate(mixer.taken):
-                found[axis] = (matrix[:, i] @ unit[rows], back[i] @ unit[rows])
+                axes[axis] = (matrix[:, i] @ unit[rows], back[i] @ unit[rows])
         else:
             for i, name in enumerate(names):
                 if name.startswith("surface/"):
-                    found[name.removeprefix("surface/")] = (unit[i], unit[i])
-        found[THROTTLE] = (unit[rotors].sum(axis=0), unit[rotors].mean(axis=0))
-        return found
+                    axes[name.removeprefix("surface/")] = (unit[i], unit[i])
+        axes[THROTTLE] = (unit[rotors].sum(axis=0), unit[rotors].mean(axis=0))
+        return axes
 
     def closed_axes(self) -> list[str]:
-        """The axes through which there is a loop: an actuator that hovering does not use has none."""
+        """Axes through which there is a loop; an actuator that is unused in hover has none."""
         return [axis for axis in self.axes() if np.abs(self._broken(axis, None, self.frequencies()[:1])).max() > 0]
 
     def broken(
         self, axis: str, params: Mapping[str, Number] | None = None, frequency_radps: np.ndarray | None = None
     ) -> Response:
-        """The loop broken at the actuators along an axis."""
+        """Response of the loop broken at the actuators along an axis."""
         axes = self.axes()
         if axis not in axes:
             raise UnknownNameError("axis", axis, axes, f"the loops of '{self.model.name}'")
@@ -290,18 +290,18 @@ class Loop:
 
 
 def margins_of(frequency_radps: np.ndarray, L: np.ndarray, stable: bool) -> Margins:
-    """Margins from a frequency response; crossings are found between points by straight lines."""
+    """Margins from a frequency response; crossings are interpolated linearly between points."""
     w, size, phase = np.log(frequency_radps), np.log(np.abs(L)), np.unwrap(np.angle(L))
     phases, delays, top = [math.inf], [math.inf], math.nan
     for i in np.flatnonzero(np.diff(np.sign(size))):
         part = size[i] / (size[i] - size[i + 1])
         at_w, angle = math.exp(w[i] + part * (w[i + 1] - w[i])), phase[i] + part * (phase[i + 1] - phase[i])
-        behind = math.pi + math.remainder(angle, 2 * math.pi)  # 0 to 2 pi before -180 degrees
+        behind = math.pi + math.remainder(angle, 2 * math.pi)  # 0 to 2 pi after -180 degrees
         phases.append(min(behind, 2 * math.pi - behind))
         delays.append(behind / at_w)
         top = at_w
     up, down = [math.inf], [math.inf]
-    turned = phase / math.pi  # odd numbers: the negative real axis
+    turned = phase / math.pi  # odd numbers are the negative real axis
     odd = (turned + 1) / 2
     for i in np.flatnonzero(np.diff(np.floor(odd))):
         part = (math.ceil(min(odd[i], odd[i + 1])) - odd[i]) / (odd[i + 1] - odd[i])
@@ -320,7 +320,7 @@ def margins_of(frequency_radps: np.ndarray, L: np.ndarray, stable: bool) -> Marg
 
 def answers(A: np.ndarray, b: np.ndarray, c: np.ndarray, z: np.ndarray) -> np.ndarray:
     """c (z - A)^-1 b for many z, by eigenvalues where these are well conditioned."""
-    # States that b does not reach or c does not see cost time, and may be at z = 1 exactly
+    # States that b does not reach or c does not read cost time, and may be at z = 1 exactly
     reached = _grown(A, np.abs(b) > 0)
     seen = _grown(A.T, np.abs(c) > 0)
     keep = np.flatnonzero(reached & seen)
@@ -331,24 +331,24 @@ def answers(A: np.ndarray, b: np.ndarray, c: np.ndarray, z: np.ndarray) -> np.nd
     left = np.linalg.solve(vectors, b.astype(complex))
     if np.linalg.cond(vectors) < 1e10:
         return np.asarray((c @ vectors * left) @ (1 / (z[None, :] - values[:, None])))
-    found, eye = np.empty(len(z), complex), np.eye(len(keep))
+    response, eye = np.empty(len(z), complex), np.eye(len(keep))
     for first in range(0, len(z), TOGETHER):
         part = z[first : first + TOGETHER]
         systems = part[:, None, None] * eye - A
-        found[first : first + TOGETHER] = (
+        response[first : first + TOGETHER] = (
             np.linalg.solve(systems, np.broadcast_to(b[:, None], (len(part), len(b), 1)))[..., 0] @ c
         )
-    return found
+    return response
 
 
 def _grown(A: np.ndarray, seed: np.ndarray) -> np.ndarray:
-    """Entries that a map reaches from some."""
-    links, found = A != 0, seed.copy()
+    """Entries that can be reached from the seed entries through the nonzeros of A."""
+    links, reached = A != 0, seed.copy()
     while True:
-        more = found | links[:, found].any(axis=1)
-        if (more == found).all():
-            return np.asarray(found)
-        found = more
+        more = reached | links[:, reached].any(axis=1)
+        if (more == reached).all():
+            return np.asarray(reached)
+        reached = more
 
 
 def exponential(M: np.ndarray) -> np.ndarray:
@@ -365,7 +365,7 @@ def exponential(M: np.ndarray) -> np.ndarray:
 
 
 def loop_at(state: RunState, lane: int = 0) -> Loop:
-    """The loop around the state of a run, which should stand still."""
+    """The loop around the current state of a run, which should be at rest."""
     model = state.model
     block, place = divmod(lane, state.width)
     arrays = (state.x, state.xd, state.held, state.inputs, state.params)
@@ -377,7 +377,7 @@ def loop_at(state: RunState, lane: int = 0) -> Loop:
 
 
 def hover_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop:
-    """The loop of a hovering vehicle whose controller sees the true state."""
+    """The loop of a hovering vehicle whose controller reads the true state."""
     state = hovering(vehicle, params=params)
     run(state, HOVER_S, log=[at.BODY.position], threads=1)
     stop = state.stop_of()
@@ -394,7 +394,7 @@ def hover_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop
 
 
 def cruise_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop:
-    """The loop of a wing in straight and level flight at its cruise speed, whose controller sees the true state."""
+    """The loop of a wing in straight and level flight at cruise speed, whose controller reads the true state."""
     state = launched(vehicle, params=params)
     fly_straight(state)
     stop = state.stop_of()

@@ -21,16 +21,16 @@ from ironbird.vehicles.commanded import see_truth, take_commands
 from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.load import load_spec, load_vehicle
 
-HOVER_S = 20.0  # after which a vehicle that takes off stands still in the air
-HOVER_M = 10.0  # height of it
-LAUNCH_S = 30.0  # after which a wing is in the air
-STRAIGHT_S = 50.0  # for which it then flies straight and level
+HOVER_S = 20.0  # s after which a vehicle that takes off is at rest in the air
+HOVER_M = 10.0  # m, height of the hover
+LAUNCH_S = 30.0  # s after which a wing is in the air
+STRAIGHT_S = 50.0  # s of straight and level flight after the launch
 LOWEST_M = 30.0
-LINK = "/command_fault.value"  # the command of an actuator
+LINK = "/command_fault.value"  # path suffix of an actuator's command
 
 
 def is_wing(vehicle: str) -> bool:
-    """Whether a vehicle flies on wings alone."""
+    """Whether a vehicle flies on wings only."""
     kind = vehicle_kind(load_spec(vehicle))
     return kind.winged and not kind.hovers
 
@@ -38,7 +38,7 @@ def is_wing(vehicle: str) -> bool:
 def hovering(
     vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
 ) -> RunState:
-    """The beginning of a flight to a hover 10 m above the start, in calm air: run it for `HOVER_S`."""
+    """Run state at the start of a flight to a hover 10 m above the start, in calm air: run it for `HOVER_S`."""
     loaded = load_vehicle(vehicle, control=control)
     model = compile_model(loaded.diagram)
     if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
@@ -56,7 +56,7 @@ def hovering(
 def launched(
     vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
 ) -> RunState:
-    """The beginning of a wing's flight under commands from outside: go on with `fly_straight`."""
+    """Run state at the start of a wing's flight under external commands: continue with `fly_straight`."""
     if control not in ("truth", "reference"):
         raise RunError(f"a wing's steps are flown under truth or reference, not '{control}'")
     diagram = take_commands(load_vehicle(vehicle, control="reference").diagram)
@@ -65,17 +65,17 @@ def launched(
 
 
 def fly_straight(state: RunState) -> None:
-    """Launch, then north, level, at cruise speed, until that is steady."""
+    """Launch, then fly north, level, at cruise speed, until that is steady."""
     run(state, LAUNCH_S, log=[at.BODY.position])
-    given = [0.0] * state.model.flat.u.signals["offboard_given"].size
+    flags = [0.0] * state.model.flat.u.signals["offboard_given"].size
     for entry in (commands.COURSE, commands.HEIGHT, commands.SPEED):
-        given[entry] = 1.0
+        flags[entry] = 1.0
     cruise = state.model.param_rows(at.NAVIGATOR.cruise_speed)
     inputs: dict[str, Number] = {"command": float(OFFBOARD), "order": 1.0, "offboard_kind": commands.BY_COURSE}
     for lane in range(state.lanes):
         block, place = divmod(lane, state.width)
         height = max(LOWEST_M, -float(state.get(at.BODY("p"), lane)[2]))
         own = {"offboard_height": height, "offboard_speed": float(state.params[block, cruise, place][0])}
-        for name, value in {**inputs, "offboard_given": given, "offboard_course": 0.0, **own}.items():
+        for name, value in {**inputs, "offboard_given": flags, "offboard_course": 0.0, **own}.items():
             state.set_input(name, value, lane)
     run(state, LAUNCH_S + STRAIGHT_S, log=[at.BODY.position])

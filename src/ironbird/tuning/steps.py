@@ -1,8 +1,8 @@
 """Step responses: a vehicle in steady flight is given a new set-point; how fast and how cleanly it gets there.
 
-All sets of gains fly side by side in lanes of one run, in calm air: what hovers from a hover, a wing from straight and
-level flight to the north at its cruise speed. The response is read from the true motion. Not modelled: steps of
-cars, boats and vehicles under water.
+All sets of gains fly side by side in lanes of one run, in calm air: hovering vehicles from a hover, a wing from
+straight and level flight to the north at its cruise speed. The response is read from the true motion. Not modelled:
+steps of cars, boats and vehicles under water.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ from ironbird.tuning.steady import (
 from ironbird.vehicles import places as at
 
 LOG_S = 0.004
-BAND = 0.05  # of the step: settled when it stays within
-SATURATED = (0.001, 0.999)  # of an actuator's command; what turns has no less than 0
-USED = 0.01  # a command that an actuator has which takes part in the hover
-HELD_S = 3.0  # for which attitude and throttle are held before they step
+BAND = 0.05  # share of the step: settled when the response stays within it
+SATURATED = (0.001, 0.999)  # limits of an actuator's command; propellers have no negative commands
+USED = 0.01  # smallest command of an actuator that takes part in the hover
+HELD_S = 3.0  # s for which attitude and throttle are held before a step
 
 
 @dataclass(frozen=True)
 class Step:
-    """A set-point that jumps: which input of the model, which entry, and where the answer is read."""
+    """A step of a set-point: the input of the model, its entry, and the signal of the response."""
 
     name: str
-    unit: str  # of the size, for people
-    scale: float  # to SI
-    usual: float  # size in that unit
+    unit: str  # unit of the size, for display
+    scale: float  # factor to SI
+    usual: float  # default size in that unit
     lasts_s: float
-    kind: int  # of the offboard set-point
+    kind: int  # kind of the offboard set-point
     input: str
     entry: int
     signal: str
     read: int  # entry of the signal
-    sign: float = 1.0  # of the set-point in the model: up is -down
-    read_sign: float | None = None  # of the answer, if it is another
+    sign: float = 1.0  # sign of the set-point in the model: up is -down
+    read_sign: float | None = None  # sign of the response, if it differs
 
 
 def _three(
     names: str, unit: str, scale: float, usual: float, lasts_s: float, kind: int, set_: str, read: str
 ) -> list[Step]:
-    found = []
+    steps = []
     for entry, name in enumerate(names.split()):
         sign = -1.0 if name in ("up", "climb") else 1.0
-        found.append(Step(name, unit, scale, usual, lasts_s, kind, set_, entry, read, entry, sign))
-    return found
+        steps.append(Step(name, unit, scale, usual, lasts_s, kind, set_, entry, read, entry, sign))
+    return steps
 
 
 DEGREE = math.pi / 180
@@ -98,32 +98,32 @@ WING_STEPS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """How one set of gains answered; times in s from the step, shares of the step."""
+    """Response with one set of gains; times in s from the step, shares of the step."""
 
     time_s: np.ndarray
-    value: np.ndarray  # in the step's unit, from where it was
+    value: np.ndarray  # change since the step, in the step's unit
     size: float
-    failure: str  # why it ended early
-    saturated: float  # share of the time in which an actuator was at a limit
+    failure: str  # why the run ended early
+    saturated: float  # share of time in which an actuator was at a limit
 
     @property
     def rise_s(self) -> float:
-        """From 10 to 90 %."""
+        """Rise time in s, from 10 to 90 % of the step."""
         return self._first(0.9) - self._first(0.1)
 
     @property
     def delay_s(self) -> float:
-        """To 50 %."""
+        """Delay in s until 50 % of the step."""
         return self._first(0.5)
 
     @property
     def overshoot(self) -> float:
-        """By which share it goes too far."""
+        """Overshoot as a share of the step."""
         return max(0.0, float(np.max(self.share)) - 1.0) if len(self.share) else math.nan
 
     @property
     def settling_s(self) -> float:
-        """After which it stays within 5 %; nan if it does not."""
+        """Time in s after which the response stays within 5 % of the step; nan if it does not."""
         outside = np.flatnonzero(np.abs(self.share - 1.0) > BAND)
         if self.failure or not len(self.share) or (len(outside) and outside[-1] == len(self.share) - 1):
             return math.nan
@@ -131,13 +131,13 @@ class Answer:
 
     @property
     def error(self) -> float:
-        """What is left at the end, as a share."""
+        """Remaining error at the end as a share of the step."""
         tail = self.share[-max(1, len(self.share) // 10) :]
         return float(np.mean(tail) - 1.0) if len(tail) and not self.failure else math.nan
 
     @property
     def share(self) -> np.ndarray:
-        """Of the step that is done."""
+        """Response over time as a share of the step."""
         return self.value / self.size
 
     def _first(self, share: float) -> float:
@@ -151,7 +151,7 @@ class Answer:
         return float(self.time_s[i - 1] + part * (self.time_s[i] - self.time_s[i - 1]))
 
     def figures(self) -> dict[str, float]:
-        """Plain numbers."""
+        """Figures of the response as numbers by name."""
         return {
             "rise_s": self.rise_s, "delay_s": self.delay_s, "overshoot": self.overshoot, "settling_s": self.settling_s,
             "error": self.error, "saturated": self.saturated,
@@ -159,7 +159,7 @@ class Answer:
 
 
 def step_of(name: str, vehicle: str | None = None) -> Step:
-    """A step by name, of those that the vehicle can fly; without one, of what hovers."""
+    """The step with a name, among those the vehicle can fly; without a vehicle, those of hovering vehicles."""
     known = WING_STEPS if vehicle is not None and is_wing(vehicle) else STEPS
     if name not in known:
         raise UnknownNameError("step", name, known, f"those of '{vehicle}'" if known is WING_STEPS else "")
@@ -167,7 +167,7 @@ def step_of(name: str, vehicle: str | None = None) -> Step:
 
 
 def usual_step(vehicle: str) -> str:
-    """The step that is flown without a word."""
+    """Name of the default step of a vehicle."""
     return "bank" if is_wing(vehicle) else "roll"
 
 
@@ -182,10 +182,10 @@ def answers_to(
     lasts_s: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Answer]:
-    """Answers of the vehicle to a step of a size (in the step's unit), one for each set of parameters."""
+    """Responses of the vehicle to a step of a size (in the step's unit), one for each set of parameters."""
     size, lasts_s = step.usual if size is None else size, step.lasts_s if lasts_s is None else lasts_s
     if not math.isfinite(size) or size == 0:
-        raise RunError(f"a step of {size} {step.unit} is none")
+        raise RunError(f"a step of {size} {step.unit} is none: give a size other than 0")
     if not sets:
         raise RunError("a step needs at least one set of parameters")
     wing = step in WING_STEPS.values()
@@ -219,7 +219,7 @@ def answers_to(
         state, ready_s + lasts_s, log=[step.signal, *links], log_s=LOG_S,
         progress=lambda share: bar((ready_s + share * lasts_s) / (ready_s + lasts_s)),
     )  # fmt: skip
-    found = []
+    answers = []
     for lane in range(len(sets)):
         stop = flown[lane] or state.stop_of(lane)
         failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
@@ -230,22 +230,22 @@ def answers_to(
         commands = np.array([log.lane(path, lane) for path in links]).T
         used = np.abs(commands[:1]) > USED if len(commands) else True
         limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)
-        if flown[lane] is not None:  # it did not come so far
+        if flown[lane] is not None:  # the lane ended before the step
             time_s, moved, limits = time_s[:0], moved[:0], limits[:0]
         saturated = float(limits.mean()) if len(limits) else math.nan
-        found.append(Answer(time_s, moved, size, failure, saturated))
-    return found
+        answers.append(Answer(time_s, moved, size, failure, saturated))
+    return answers
 
 
 def _now(state: RunState, step: Step) -> list[float]:
-    """The signal at the step, of each lane."""
+    """Value of the signal at the step, for each lane."""
     log = run(state.branch(), state.time_s + LOG_S, log=[step.signal], log_s=LOG_S, threads=1)
-    found = log.all_lanes(step.signal)
-    return [float(found[lane, 0].reshape(-1)[step.read]) for lane in range(state.lanes)]
+    values = log.all_lanes(step.signal)
+    return [float(values[lane, 0].reshape(-1)[step.read]) for lane in range(state.lanes)]
 
 
 def _hold_attitude(state: RunState, step: Step) -> None:
-    """Before a step of the attitude it and the throttle are held."""
+    """Hold attitude and throttle before a step of the attitude."""
     if step.kind != ATTITUDE_KIND:
         return
     for lane in range(state.lanes):
@@ -257,7 +257,7 @@ def _hold_attitude(state: RunState, step: Step) -> None:
 
 
 def _order_wing(state: RunState, step: Step, size: float) -> None:
-    """The new set-point of every lane: what it was, and the step."""
+    """Set the new set-point of every lane of a wing: the current value plus the step."""
     rows = state.model.flat.u.rows(step.input)
     for lane in range(state.lanes):
         block, place = divmod(lane, state.width)
@@ -267,7 +267,7 @@ def _order_wing(state: RunState, step: Step, size: float) -> None:
 
 
 def _order(state: RunState, step: Step, size: float) -> None:
-    """The set-point of every lane."""
+    """Set the new set-point of every lane."""
     state.set_input("offboard_kind", float(step.kind))
     signal = state.model.flat.u.signals[step.input]
     value = [0.0] * signal.size

@@ -1,1 +1,1 @@
-"""Vehicle files, their grammar and the recipes that build diagrams from them."""
+"""Vehicle files, their grammar, and the templates that build diagrams from them."""

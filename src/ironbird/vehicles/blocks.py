@@ -1,6 +1,6 @@
 """Blocks by name, for `[replace]` in vehicle files: Ironbird's own by their class, those of packages and users.
 
-The variable IRONBIRD_BLOCKS says where a user's block is (`mine=my_filter.py:MyFilter`), entry points of the group
+The variable IRONBIRD_BLOCKS names a user's blocks (`mine=my_filter.py:MyFilter`), entry points of the group
 `ironbird.blocks` those of an installed package.
 """
 
@@ -23,17 +23,17 @@ _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)(.*?)(?=^\S|\Z)", re.MULTILINE | re
 
 @functools.cache
 def blocks() -> Registry[type[Block]]:
-    """The registry of all blocks; Ironbird's own are found in its files without importing them."""
+    """Registry of all blocks; Ironbird's own are listed from their source files without importing them."""
     return Registry(
         "blocks", _own(), Block, classes=True, what="block", listed_by="ironbird vehicle blocks", error=VehicleError
     )
 
 
 def _own() -> dict[str, str]:
-    """Names and homes of the classes that are blocks with outputs, as the files say whose children they are."""
+    """Names and homes of Ironbird's block classes with outputs, found by their base classes in the source files."""
     root = Path(ironbird.blocks.__path__[0])
     parents: dict[str, list[str]] = {}
-    complete: set[str] = set()  # the others are ports or equations that several blocks share
+    complete: set[str] = set()  # other classes only share ports or equations between blocks
     homes: dict[str, str] = {}
     for path in sorted(root.rglob("*.py")):
         module = ".".join(path.relative_to(root).with_suffix("").parts)
@@ -48,10 +48,10 @@ def _own() -> dict[str, str]:
 
 
 def code_of_blocks(names: Iterable[str]) -> dict[str, str]:
-    """The files of the blocks of these names that are not Ironbird's own, each with its hash."""
-    found = {}
+    """Source files of the named blocks that are not Ironbird's own, each with its hash."""
+    files = {}
     for name in names:
-        with contextlib.suppress(IronbirdError, OSError):  # it is not there: the flight will say so
+        with contextlib.suppress(IronbirdError, OSError):  # a missing block: the flight reports it
             if name in blocks() and blocks().load(name) and (file := blocks().file_of(name)) is not None:
-                found[str(file)] = hashlib.sha256(file.read_bytes()).hexdigest()
-    return found
+                files[str(file)] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return files

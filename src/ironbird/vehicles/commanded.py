@@ -1,8 +1,8 @@
-"""A vehicle that is commanded from outside: its own autopilot flies it, and gets commands as inputs of the model.
+"""A vehicle commanded from outside: its own autopilot flies it and takes commands as inputs of the model.
 
-The navigator gives way to one of the same kind that also takes commands (`blocks.controllers.command_ports`); all else
-stays what it is, with the same sensors, taps and faults. The vehicle does not stop by itself after a mission or a
-landing: it may be armed again.
+The navigator is replaced by one of the same kind that also accepts commands (`blocks.controllers.command_ports`);
+everything else stays the same, with the same sensors, taps and faults. The vehicle does not stop by itself after a
+mission or a landing, because it may be armed again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ from ironbird.model.diagram import Diagram, block_of
 from ironbird.model.signal import In
 from ironbird.vehicles import places as at
 
-HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigator and controller -> what takes commands
+# navigator and controller -> navigator that accepts commands
+COMMANDED: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {
     (Navigator, MulticopterControl): CommandedNavigator,
     (Navigator, HelicopterControl): CommandedHelicopterNavigator,
     (VtolNavigator, MulticopterControl): CommandedVtolNavigator,
@@ -65,53 +66,53 @@ HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigato
     (PathNavigator, FinControl): CommandedPathNavigator,
     (MarineNavigator, StationControl): CommandedMarineNavigator,
 }
-COASTS_S = 15.0  # in which a boat comes from cruise speed to rest
-ITEMS = 64  # of a mission that comes from outside
-ARM_TIME_S = 3.0  # the estimator settles before a vehicle on the ground or in water is armed
-MISSION_ENDS = (at.NAVIGATOR.done, at.NAVIGATOR.landed)  # what ends a flight that only has a mission
-ALWAYS_WELL = ("healthy", "gnss_age", "sink_rate", "ready")  # inputs that say how the estimator is
+COASTS_S = 15.0  # s in which a boat slows down from cruise speed to rest
+ITEMS = 64  # most items of a mission that is given from outside
+ARM_TIME_S = 3.0  # s in which the estimator settles before a vehicle on the ground or in water is armed
+MISSION_ENDS = (at.NAVIGATOR.done, at.NAVIGATOR.landed)  # stop conditions of a flight that only has a mission
+ALWAYS_WELL = ("healthy", "gnss_age", "sink_rate", "ready")  # inputs with the health of the estimator
 
 
 def take_commands(diagram: Diagram) -> Diagram:
-    """The same vehicle, with a navigator whose commands are inputs of the model."""
-    heard = diagram.subset(diagram.blocks)
-    control, old = heard.block(at.CONTROL.path), heard.block(at.NAVIGATOR.path)
-    hears = HEARS.get((type(old), type(control)))
+    """The same vehicle with a navigator whose commands are inputs of the model."""
+    commanded = diagram.subset(diagram.blocks)
+    control, old = commanded.block(at.CONTROL.path), commanded.block(at.NAVIGATOR.path)
+    hears = COMMANDED.get((type(old), type(control)))
     if hears is None or not isinstance(old, MissionTable):
         raise VehicleError(
             f"vehicle '{diagram.name}' cannot be commanded from outside: its controller takes no commands"
         )
     assert old.sample_s is not None
     navigator = hears(ITEMS, sample_s=old.sample_s)
-    table = heard.value(at.NAVIGATOR.table)
-    for name in ("table", "count"):  # a mission may come in flight
+    table = commanded.value(at.NAVIGATOR.table)
+    for name in ("table", "count"):  # a mission may be uploaded in flight
         navigator.declare(name, replace(navigator.params[name], tunable=True))
-    heard.blocks[at.NAVIGATOR.path] = navigator
-    heard.values[at.NAVIGATOR.table] = np.concatenate([table, np.zeros(ROWS * (ITEMS - old.items))])
-    heard.exports = {name: port for name, port in heard.exports.items() if not isinstance(port.signal, In)}
+    commanded.blocks[at.NAVIGATOR.path] = navigator
+    commanded.values[at.NAVIGATOR.table] = np.concatenate([table, np.zeros(ROWS * (ITEMS - old.items))])
+    commanded.exports = {name: port for name, port in commanded.exports.items() if not isinstance(port.signal, In)}
     for name in navigator.inputs:
         path = at.NAVIGATOR(name)
         if name in (*COMMANDS, "command", "link_stamp", "wings") or name.startswith("offboard_"):
-            heard.export(heard.port(path), name)
-    if "R_NB" in navigator.inputs and not heard.links.get(at.NAVIGATOR("R_NB")):
-        seen = at.ESTIMATOR.attitude if at.ESTIMATOR.path in heard.blocks else at.BODY.attitude
-        heard.connect(heard.port(seen), heard.port(at.NAVIGATOR("R_NB")))
-        heard.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
+            commanded.export(commanded.port(path), name)
+    if "R_NB" in navigator.inputs and not commanded.links.get(at.NAVIGATOR("R_NB")):
+        seen = at.ESTIMATOR.attitude if at.ESTIMATOR.path in commanded.blocks else at.BODY.attitude
+        commanded.connect(commanded.port(seen), commanded.port(at.NAVIGATOR("R_NB")))
+        commanded.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
     for name in control.inputs:
         path = at.CONTROL(name)
-        if name in navigator.outputs and not heard.links.get(path):
-            heard.connect(heard.port(at.NAVIGATOR(name)), heard.port(path))
-    heard.stops = {reason: source for reason, source in heard.stops.items() if source not in MISSION_ENDS}
-    _scale_sticks(heard, control)
-    return heard
+        if name in navigator.outputs and not commanded.links.get(path):
+            commanded.connect(commanded.port(at.NAVIGATOR(name)), commanded.port(path))
+    commanded.stops = {reason: source for reason, source in commanded.stops.items() if source not in MISSION_ENDS}
+    _scale_sticks(commanded, control)
+    return commanded
 
 
 def _scale_sticks(diagram: Diagram, control: Block) -> None:
-    """What a full stick asks for: what the controller may give."""
+    """Set the speeds and rates of a full stick deflection to the limits of the controller."""
     known = diagram.block(at.NAVIGATOR.path).params
     if "slewing" in known and "acceleration" in known:
         diagram.set(at.NAVIGATOR("slewing"), float(diagram.value(at.NAVIGATOR("acceleration"))[0]))
-    elif "slewing" in known:  # in water it coasts
+    elif "slewing" in known:  # a boat coasts
         diagram.set(at.NAVIGATOR("slewing"), float(diagram.value(at.NAVIGATOR.cruise_speed)[0]) / COASTS_S)
     if "stick_bank" in known:
         diagram.set(at.NAVIGATOR("stick_bank"), float(diagram.value(at.CONTROL("max_roll"))[0]))
@@ -128,7 +129,7 @@ def _scale_sticks(diagram: Diagram, control: Block) -> None:
 
 
 def see_truth(diagram: Diagram) -> Diagram:
-    """The same vehicle, whose controllers see the true state; sensors and estimator go on, for whoever reads them."""
+    """The same vehicle with controllers that read the true state; sensors and estimator still run for other readers."""
     truth = diagram.subset(diagram.blocks)
     for target, sources in list(truth.links.items()):
         reader, source = truth.blocks[block_of(target)], truth.blocks[block_of(sources[0])]
@@ -145,7 +146,7 @@ def see_truth(diagram: Diagram) -> Diagram:
 
 
 def _true_source(diagram: Diagram, source: str, name: str) -> str | None:
-    """Where the true value of what an estimator puts out is; None if it is no part of the motion."""
+    """Path of the true value of an estimator's output; None if it is no quantity of the motion."""
     block = block_of(source)
     candidates = (
         f"{block.replace('estimated', 'true')}.{name}" if "estimated" in block else "",

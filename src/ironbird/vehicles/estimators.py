@@ -1,7 +1,7 @@
-"""Estimators of the reference autopilot by name: those that are shipped, and blocks of packages and users.
+"""Estimators of the reference autopilot by name: the built-in ones, and blocks of packages and users.
 
 A block of a user is a class that takes `sample_s` and has the ports of an estimator (`ironbird.blocks.estimators`;
-`ComplementaryFilter` has the fewest). The variable IRONBIRD_BLOCKS says where it is (`mine=my_filter.py:MyFilter`), and
+`ComplementaryFilter` has the fewest). The variable IRONBIRD_BLOCKS names it (`mine=my_filter.py:MyFilter`), and
 `estimator = "mine"` in `[sensors]` of a vehicle file uses it, in flights, cases and campaigns.
 """
 
@@ -17,7 +17,7 @@ SHIPPED: dict[str, type[Block]] = {"ekf": ErrorStateEkf, "complementary": Comple
 
 
 def estimator_class(name: str) -> type[Block]:
-    """The class of an estimator."""
+    """The block class of an estimator by its name."""
     if name in SHIPPED:
         return SHIPPED[name]
     others = blocks()

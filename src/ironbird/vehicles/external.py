@@ -1,8 +1,8 @@
 """A vehicle without its control system, and the control system without its vehicle.
 
-Blocks say by their `role` on which side they stand, so whatever is outside (PX4, ArduPilot, a program) stands in the
-place of the reference autopilot, with the same sensors, taps and faults. Inputs are named by the actuator's place:
-`rotor/1`, `surface/aileron`, `steering`.
+The `role` of a block decides on which side it is, so that an external control system (PX4, ArduPilot, a program) can
+replace the reference autopilot, with the same sensors, taps and faults. Inputs are named by the actuator: `rotor/1`,
+`surface/aileron`, `steering`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ironbird.blocks.sensors.route import PacketLink
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram, block_of
 
-LATCH = "/command.command"  # where an actuator takes its command
+LATCH = "/command.command"  # input at which an actuator takes its command
 
 
 def cut_control(diagram: Diagram) -> Diagram:
-    """The same vehicle with open actuator links; stop conditions of the control system go with it."""
+    """The same vehicle with actuator commands as inputs, without the stop conditions of the control system."""
     kept = plant_blocks(diagram)
     bare = diagram.subset(kept)
     for path in kept:
@@ -38,10 +38,10 @@ def cut_control(diagram: Diagram) -> Diagram:
 
 
 def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[str, str]]:
-    """The control system without its vehicle: what it reads of sensors is an input of the model.
+    """The control system without its vehicle: the sensor signals that it reads are inputs of the model.
 
     Also returns which inputs each output of a sensor feeds (`imu/1/gyro_fault.value`: [`vote/imu.gyro_1_B`]), and the
-    output that drives each actuator (`rotor/1`: `control.throttle_1`). It never stops by itself.
+    output that drives each actuator (`rotor/1`: `control.throttle_1`). The model has no stop conditions.
     """
     plant = set(plant_blocks(diagram))
     control = diagram.subset([path for path in diagram.blocks if path not in plant])
@@ -64,36 +64,36 @@ def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[s
     return control, feeds, driven
 
 
-TOLD = {  # signal of the body -> port that prescribes it
+PRESCRIBED = {  # signal of the body -> port that prescribes it
     "body.p_NB_N": "told_p", "body.v_NB_N": "told_v", "body.q_NB": "told_q", "body.w_NB_B": "told_w",
     "body.specific_force_B": "told_specific_force", "body.angular_acceleration_B": "told_angular_acceleration",
 }  # fmt: skip
 
 
 def with_external_body(diagram: Diagram) -> Diagram:
-    """The same vehicle with a body of prescribed motion; the inputs are named `plant/` and the body's signal."""
+    """The same vehicle with a body of prescribed motion; the inputs are named `plant/` plus the body's signal."""
     if type(diagram.blocks.get("body")) is not RigidBody:
         raise ModelError(
             f"the body of '{diagram.name}' is a {type(diagram.blocks.get('body')).__name__}: a plant of others takes "
             "the place of a RigidBody on a flat earth only"
         )
-    told = diagram.copied()
-    told.blocks = {path: ExternalBody() if path == "body" else block for path, block in told.blocks.items()}
-    for signal, port in TOLD.items():
-        told.export(told.port(f"body.{port}"), f"plant/{signal}")
-    return told
+    prescribed = diagram.copied()
+    prescribed.blocks = {path: ExternalBody() if path == "body" else block for path, block in prescribed.blocks.items()}
+    for signal, port in PRESCRIBED.items():
+        prescribed.export(prescribed.port(f"body.{port}"), f"plant/{signal}")
+    return prescribed
 
 
 def plant_blocks(diagram: Diagram) -> list[str]:
-    """Paths of all blocks that are no part of the control system; transforms that read only such blocks come last."""
+    """Paths of all blocks outside the control system; transforms that read only such blocks come last."""
     kept = [path for path, block in diagram.blocks.items() if block.role == "plant"]
     undecided = [path for path, block in diagram.blocks.items() if block.role == "transform"]
     while True:
-        found = [path for path in undecided if _read_blocks(diagram, path) <= set(kept)]
-        if not found:
+        readers = [path for path in undecided if _read_blocks(diagram, path) <= set(kept)]
+        if not readers:
             return kept
-        kept += found
-        undecided = [path for path in undecided if path not in found]
+        kept += readers
+        undecided = [path for path in undecided if path not in readers]
 
 
 def _read_blocks(diagram: Diagram, path: str) -> set[str]:
@@ -102,7 +102,7 @@ def _read_blocks(diagram: Diagram, path: str) -> set[str]:
 
 
 def with_links(diagram: Diagram, names: Sequence[str]) -> Diagram:
-    """The same vehicle with links of these names, whose packets faults can disturb."""
+    """The same vehicle with links of these names, to whose packets link faults can be applied."""
     linked = diagram.copied()
     for name in names:
         linked.add(f"route/{name}", PacketLink())

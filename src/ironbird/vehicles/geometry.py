@@ -1,4 +1,4 @@
-"""Multirotor geometries that PX4 knows by a key, their mixing matrices, and the vehicles that have them."""
+"""Multirotor geometries that PX4 identifies by a key, their mixing matrices, and the vehicles that have them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ironbird.vehicles.load import load_spec, vehicle_ids
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 TURN = {"ccw": "↺", "cw": "↻"}
-ROWS, COLUMNS = 11, 25  # of the drawing
-LIKE = 0.08  # of the arm: how far a vehicle's rotor may be from the geometry's place
+ROWS, COLUMNS = 11, 25  # size of the drawing in characters
+LIKE = 0.08  # share of the arm length by which a vehicle's rotor may differ from the geometry's
 UP = (0.0, 0.0, -1.0)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A rotor of a geometry: x forward, y right, in arms; the axis along which it pushes."""
+    """A rotor of a geometry: x forward and y right in arm lengths; the axis of its thrust."""
 
     name: str
     x: float
@@ -30,16 +30,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A frame by its key in mixer files."""
+    """A multirotor geometry by its key in mixer files."""
 
     key: str
     title: str
-    lever: float  # reaction torque over thrust; zero when yaw is not the rotors' work
+    lever: float  # reaction torque over thrust; zero if the rotors do not control yaw
     rotors: tuple[Place, ...]
 
     @cached_property
     def effect(self) -> np.ndarray:
-        """Roll, pitch, yaw moment and the three forces per unit of each rotor, 6 x n."""
+        """Roll, pitch and yaw moment and the three forces per unit of each rotor, 6 x n."""
         columns = []
         for r in self.rotors:
             axis = np.array(r.axis) / np.linalg.norm(r.axis)
@@ -50,7 +50,7 @@ class Geometry:
 
     @cached_property
     def normalized(self) -> np.ndarray:
-        """Roll, pitch, yaw, thrust to motors as PX4 prints them, n x 4 [PX4Mixer].
+        """Matrix from roll, pitch, yaw and thrust to motors as PX4 prints it, n x 4 [PX4Mixer].
 
         Pseudo-inverse, then roll and pitch by the larger of their lengths over sqrt(n/2), yaw by its greatest entry,
         thrust by its mean.
@@ -61,7 +61,7 @@ class Geometry:
         return np.asarray(inverse[:, [0, 1, 2, 5]] / np.where(np.abs(scales) < 1e-3, 1.0, scales)) + 0.0
 
     def drawing(self) -> str:
-        """The frame from above, nose up; arrows show how the rotors turn."""
+        """Drawing of the frame from above as text, nose up; arrows show the direction of rotation."""
         places = np.array([[r.x, r.y] for r in self.rotors])
         size = np.abs(places).max()
         cells: dict[tuple[int, int], str] = {}
@@ -78,7 +78,7 @@ class Geometry:
         return "\n".join(["^ nose".rjust(COLUMNS // 2 + 6), *rows[used[0] : used[-1] + 1]])
 
     def fits(self, spec: MulticopterSpec) -> bool:
-        """True if a vehicle has these rotors, in this order, up to its size and a small shift."""
+        """Whether a vehicle has these rotors in this order, up to scale and a small displacement."""
         if len(spec.rotor) != len(self.rotors):
             return False
         ours = np.array([[r.x, r.y, 0.0] for r in self.rotors])
@@ -91,13 +91,13 @@ class Geometry:
         return near and turns and axes
 
     def vehicles(self) -> list[str]:
-        """The vehicles of the catalogue with this geometry."""
+        """Catalogue names of the vehicles with this geometry."""
         specs = [load_spec(name) for name in vehicle_ids()]
         return [spec.id for spec in specs if isinstance(spec, MulticopterSpec) and self.fits(spec)]
 
 
 def _frame(key: str, title: str, rotors: str, *, lever: float = 0.05) -> Geometry:
-    """Rotors as `name x y spin` in lines, in the order of the motors."""
+    """A geometry from lines of `name x y spin`, in the order of the motors."""
     places = []
     for row in rotors.strip().splitlines():
         name, x, y, spin = row.split()
@@ -105,7 +105,7 @@ def _frame(key: str, title: str, rotors: str, *, lever: float = 0.05) -> Geometr
     return Geometry(key, title, lever, tuple(places))
 
 
-# Places, spin and lever of the geometry files in [PX4Mixer]
+# Positions, spin and lever of the geometry files in [PX4Mixer]
 _ALL = (
     _frame("2-", "twin engine", """
         right 0 1 cw

@@ -1,7 +1,7 @@
-"""A vehicle in a world: its hull, what it may hit, and the ground that the world gives.
+"""A vehicle in a world: its hull, contact with obstacles, and the ground of the world.
 
-Nothing of this is in a vehicle that flies without a world. What is near comes from outside as inputs of the model, a
-few hundred times a second; the contact itself is computed at the kernel's step.
+A vehicle that flies without a world has none of these parts. Nearby shapes are inputs of the model, updated a few
+hundred times a second; the contact itself is computed at the kernel's step.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 
-SLOTS = 3  # nearest shapes that a vehicle may touch at once
-STEP_S = 1e-3  # the kernel's step
-WATCH_S = 0.005  # between two looks at the distance
-DAMAGE_S = 0.01  # as the battery
-MOST_BALLS = 6  # more cost time at every compilation
-BLADE_SHARE = 0.63  # propeller's reach over its arm where nothing says it: neighbours of a square just do not meet
-CONTACT_RADPS = 100.0  # of the vehicle's mass on one ball: an impact of 5 m/s goes in by 5 cm
+SLOTS = 3  # number of nearest shapes that a vehicle may touch at once
+STEP_S = 1e-3  # s, the kernel's step
+WATCH_S = 0.005  # s between two computations of the distance
+DAMAGE_S = 0.01  # s, as for the battery
+MOST_BALLS = 6  # limit of balls: more cost compile time
+BLADE_SHARE = 0.63  # propeller radius over arm length if unknown: neighbours of a square just do not touch
+# rad/s, contact frequency of the vehicle's mass on one ball: an impact of 5 m/s compresses it by 5 cm
+CONTACT_RADPS = 100.0
 GRIP_DAMPING_RATIO = 0.3
-# Lengths that say how large a vehicle is: path, axis, and the vehicle's length over this one
+# Parameters that give the size of a vehicle: path, axis, and the vehicle's length over this parameter
 SIZES = (
     (at.WING("span"), 1, 1.0), ("cross_flow.length", 0, 1.0), ("wind_loads.length", 0, 1.0),
     ("wave_loads.length", 0, 1.0), ("wave_loads.beam", 1, 1.0), (at.CONTROL("wheelbase"), 0, 1.6),
@@ -48,14 +49,14 @@ SIGHT_INPUTS = ("told_range", "told_valid", "told_stamp", "told_samples")
 
 @dataclass(frozen=True)
 class Hull:
-    """A cuboid around a vehicle in body axes, and the balls that fill it."""
+    """Cuboid around a vehicle in body axes, and the balls that fill it."""
 
     centre_m: tuple[float, float, float]
     half_m: tuple[float, float, float]
 
     @property
     def radius_m(self) -> float:
-        """Of the balls: the smallest that does with `MOST_BALLS`, and fills the thinnest side."""
+        """Radius in m of the balls: the smallest with which `MOST_BALLS` fill the hull and its thinnest side."""
         least = min(self.half_m)
         sizes = sorted({h / n for h in self.half_m for n in range(1, MOST_BALLS + 1) if h / n >= least} | {least})
         return next(r for r in sizes if math.prod(self._counts(r)) <= MOST_BALLS)
@@ -64,7 +65,7 @@ class Hull:
         return [max(1, math.ceil(h / radius_m - 1e-9)) for h in self.half_m]
 
     def balls_m(self) -> np.ndarray:
-        """Centres of the balls, (3, n); where they are thicker than the hull they keep its lower side."""
+        """Centres of the balls in m, (3, n); balls thicker than the hull are aligned with its lower side."""
         r = self.radius_m
         sides = []
         for axis, (half, count) in enumerate(zip(self.half_m, self._counts(r), strict=True)):
@@ -75,22 +76,22 @@ class Hull:
 
     @property
     def level_reach_m(self) -> float:
-        """Half of the diagonal of its plan."""
+        """Half of the diagonal of the hull's plan in m."""
         return float(max(self.half_m[0], self.half_m[1]) * np.sqrt(2.0))
 
     @property
     def reach_m(self) -> float:
-        """How far it goes from the centre of mass."""
+        """Largest distance in m of the hull from the centre of mass."""
         return float(np.linalg.norm(np.abs(self.centre_m) + self.half_m))
 
 
 def hull_of(diagram: Diagram) -> Hull:
-    """The cuboid around landing gear, rotors with their blades, wings, and a solid box of the same mass and inertia."""
+    """Hull around landing gear, rotors with their blades, wings, and a solid box of the same mass and inertia."""
     known = set(diagram.param_paths())
     high = np.full(3, SMALLEST_M)
     if at.BODY("inertia") in known:
         inertia = diagram.value(at.BODY("inertia")).reshape(3, 3).diagonal()
-        if inertia.min() > 0:  # the half sizes of a solid box
+        if inertia.min() > 0:  # half sizes of a solid box with this inertia
             mass = float(diagram.value(at.BODY.mass)[0])
             high = np.sqrt(np.maximum(1.5 * (inertia.sum() - 2 * inertia) / mass, SMALLEST_M**2))
     low = -high
@@ -117,7 +118,7 @@ def hull_of(diagram: Diagram) -> Hull:
 
 @dataclass(frozen=True)
 class Rotor:
-    """A rotor of known size in body axes."""
+    """A rotor of known size, in body axes."""
 
     propeller: at.Part
     hub_m: np.ndarray
@@ -130,11 +131,11 @@ def rotors_of(diagram: Diagram) -> list[Rotor]:
 
     Propellers of fixed wings and tail rotors, which blow along the horizon, are left out.
     """
-    found, known = [rotor.propeller for rotor in at.each(at.rotor, diagram.blocks)], set(diagram.param_paths())
+    propellers, known = [rotor.propeller for rotor in at.each(at.rotor, diagram.blocks)], set(diagram.param_paths())
     if at.WAKES("diameters") in known:
         sizes = diagram.value(at.WAKES("diameters"))
         hubs, axes = (diagram.value(at.WAKES(name)).reshape(-1, 3) for name in ("positions", "axes"))
-        return [Rotor(*rotor) for rotor in zip(found, hubs, axes, map(float, sizes), strict=False)]
+        return [Rotor(*rotor) for rotor in zip(propellers, hubs, axes, map(float, sizes), strict=False)]
     return [
         Rotor(
             part,
@@ -142,7 +143,7 @@ def rotors_of(diagram: Diagram) -> list[Rotor]:
             np.array([0.0, 0.0, -1.0]),
             2 * float(diagram.value(part("radius"))[0]),
         )
-        for part in found
+        for part in propellers
         if isinstance(diagram.block(part.path), MainRotor)
     ]
 
@@ -192,28 +193,28 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = F
     _survey_ground(diagram)
     for name in sights:
         sensor = diagram.add(at.sight(name).path, WorldSensor())
-        for told in SIGHT_INPUTS:
-            diagram.export(sensor[told], sensor[told].path)
+        for input_name in SIGHT_INPUTS:
+            diagram.export(sensor[input_name], sensor[input_name].path)
     if lee:
-        _feel_told(diagram, at.LEE)
+        _add_external_wind(diagram, at.LEE)
     if wake:
-        _feel_wakes(diagram)
+        _add_wakes(diagram)
     return replace(vehicle, diagram=diagram)
 
 
-def _feel_told(diagram: Diagram, part: at.Part) -> bool:
-    """One part more of the wind, from outside; not under water, and not if nothing of it feels the air."""
+def _add_external_wind(diagram: Diagram, part: at.Part) -> bool:
+    """Add an external part of the wind to the vehicle's air; False under water or if no part is affected by the air."""
     if at.AIR.path not in diagram.blocks:
         return False
-    told = diagram.add(part.path, ExternalWind())
-    diagram.export(told.told_N, part("told_N"))
-    diagram.connect(told.wind_N, diagram.port(at.AIR("wind_N")))
+    wind = diagram.add(part.path, ExternalWind())
+    diagram.export(wind.told_N, part("told_N"))
+    diagram.connect(wind.wind_N, diagram.port(at.AIR("wind_N")))
     return True
 
 
-def _feel_wakes(diagram: Diagram) -> None:
-    """Wind of the wakes of others is one part more of the wind; the own rotors' thrust is held for them."""
-    if not _feel_told(diagram, at.WASH):
+def _add_wakes(diagram: Diagram) -> None:
+    """Add the wind of other vehicles' wakes, and hold the thrust of the own rotors for the other vehicles."""
+    if not _add_external_wind(diagram, at.WASH):
         return
     rotors = rotors_of(diagram)
     if rotors:
@@ -225,7 +226,7 @@ def _feel_wakes(diagram: Diagram) -> None:
 
 
 def _break_rotors(diagram: Diagram) -> None:
-    """Rotors that the battery feeds lose their voltage in a hit, if `damage_speed` allows it."""
+    """Make rotors that the battery feeds lose their voltage in a collision, if `damage_speed` allows it."""
     feeds = [(rotor.motor("voltage_ratio"), rotor.propeller("position")) for rotor in at.each(at.rotor, diagram.blocks)]
     known = set(diagram.param_paths())
     fed = [(target, place) for target, place in feeds if diagram.links.get(target) and place in known]
@@ -246,7 +247,7 @@ def _break_rotors(diagram: Diagram) -> None:
 
 
 def _survey_ground(diagram: Diagram) -> None:
-    """The ground comes from the world, in the place of the closed form."""
+    """Take the height of the ground from the world instead of the analytic terrain."""
     if at.TERRAIN.path not in diagram.blocks:
         return
     old = diagram.block(at.TERRAIN.path)

@@ -1,7 +1,7 @@
-"""Kinds of vehicles: what the rest of Ironbird knows about each, declared once.
+"""Kinds of vehicles: their properties for the rest of Ironbird, declared once.
 
-A kind is a template (the grammar of its files and how its diagram is built) and one `VehicleKind` beside it, which
-declares what it can be asked for, what autopilots call it and how it is drawn. Nothing else names a kind: a new one is
+A kind is a template (the grammar of its files and the construction of its diagram) and one `VehicleKind`, which
+declares its modes and set-points, its names in autopilots and its drawing. No other module names a kind: a new one is
 its template, its declaration and its test, here or in a package of its own (`ironbird.files.registry`).
 """
 
@@ -17,9 +17,9 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec
 
 CONTROLS = ("reference", "truth", "external", "commanded")
-VehicleClass = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]  # what autopilots distinguish
+VehicleClass = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]  # classes that autopilots distinguish
 Drawing = Literal["rotors", "wing", "vtol", "tilt_rotor", "helicopter", "car", "boat", "submarine"]
-PARTS = {  # parts that fail and wear out: name -> blocks of the diagram, one each
+PARTS = {  # parts that fail and wear out: name -> path of one block of each
     "rotor": "rotor/*/motor",
     "propeller": "rotor/*/propeller",
     "imu": "imu/*/chip",
@@ -33,46 +33,46 @@ PARTS = {  # parts that fail and wear out: name -> blocks of the diagram, one ea
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a vehicle can be asked for: modes, and what an offboard set-point may give."""
+    """Modes of a vehicle, and the quantities that an offboard set-point may contain."""
 
     modes: frozenset[str]
     setpoints: frozenset[str]
 
 
 def abilities(modes: str, setpoints: str) -> Abilities:
-    """From words."""
+    """Abilities from words separated by spaces."""
     return Abilities(frozenset(modes.split()), frozenset(setpoints.split()))
 
 
-HOVER = "hold mission return land offboard altitude position"  # modes of what hovers
-DRIVE = "hold mission return offboard position manual"  # modes of what stays on the ground or in the water
+HOVER = "hold mission return land offboard altitude position"  # modes of vehicles that hover
+DRIVE = "hold mission return offboard position manual"  # modes of vehicles on the ground or in the water
 
 
 @dataclass(frozen=True)
 class VehicleKind:
-    """One kind of vehicle.
+    """One kind of vehicle and its properties.
 
     `px4` and `ardupilot` are homes (`module:OBJECT`) of what fits the autopilot to it: a function from the vehicle's
     file to an `autopilots.px4.airframe.Airframe`, and an `autopilots.ardupilot.channels.Fit`. Empty: it cannot fly it.
     """
 
-    name: str  # in vehicle files: `template`
+    name: str  # key `template` in vehicle files
     spec: type[VehicleSpec]  # grammar of its files
     build: Callable[[Any, str], Diagram]  # file's content and kind of control -> diagram
     abilities: Abilities
     drawing: Drawing
-    mav_type: str | Callable[[Any], str]  # name of MAV_TYPE of MAVLink, or how it follows from the vehicle's file
+    mav_type: str | Callable[[Any], str]  # name of MAVLink's MAV_TYPE, or a function of the vehicle's file
     autopilot_class: VehicleClass | None = None
     px4: str = ""
     ardupilot: str = ""
     px4_by_sticks: bool = False  # PX4 has no missions for it: the built-in sticks fly it
-    controls: tuple[str, ...] = CONTROLS  # kinds of control that it offers, the usual one first
+    controls: tuple[str, ...] = CONTROLS  # kinds of control that it offers, the default first
     flies: bool = True  # takes off and lands; others stay on the ground or in the water
-    hovers: bool = False  # can stay at one place without touching the ground
-    winged: bool = False  # wings carry it once it moves
-    transitions: bool = False  # between rotors and wings, and reports in which of both it is
-    launched: bool = False  # takes off once, by a launcher or on a runway, and climbs to a height of its own first
-    hovering: Abilities | None = None  # in place of `abilities` if its navigator holds a place and steers no course
+    hovers: bool = False  # can hold a position without touching the ground
+    winged: bool = False  # wings carry it in motion
+    transitions: bool = False  # changes between rotors and wings, and reports its current state
+    launched: bool = False  # takes off once, by a launcher or on a runway, and climbs to a height first
+    hovering: Abilities | None = None  # in place of `abilities` if its navigator holds a position and follows no course
     rflysim_type: int = 3  # class of RflySim3D; assumed to be 3 where RflySim names none
     parts: Mapping[str, str] = field(default_factory=lambda: PARTS)
 
@@ -97,5 +97,5 @@ KINDS: Registry[VehicleKind] = Registry(
 
 
 def vehicle_kind(spec: VehicleSpec) -> VehicleKind:
-    """The kind of a vehicle."""
+    """The kind of a vehicle, by its file's content."""
     return KINDS.load(spec.template)

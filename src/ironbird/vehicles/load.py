@@ -1,4 +1,4 @@
-"""Vehicles by name or file: TOML in, diagram out."""
+"""Loading of vehicles by catalogue name or file: TOML in, diagram out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
-SCHEMA = 1  # of vehicle files
+SCHEMA = 1  # version of vehicle files
 CATALOG = Path(__file__).parent / "catalog"
 
 
@@ -55,24 +55,24 @@ class Vehicle:
     spec: VehicleSpec
     diagram: Diagram
     path: Path
-    control: str  # whose the diagram is: reference, truth, external or commanded
+    control: str  # kind of control in the diagram: reference, truth, external or commanded
 
     def __repr__(self) -> str:
         return f"<Vehicle '{self.id}': {self.spec.title}, control {self.control}, {len(self.diagram.blocks)} blocks>"
 
     @property
     def id(self) -> str:
-        """Its name in the catalogue."""
+        """Name of the vehicle in the catalogue."""
         return self.spec.id
 
     @property
     def kind(self) -> VehicleKind:
-        """What kind of vehicle it is."""
+        """The declared kind of the vehicle, such as multicopter."""
         return vehicle_kind(self.spec)
 
     @property
     def integration(self) -> Integration:
-        """Its own, or that of millisecond steps if a part samples between its own."""
+        """Integration method and step of the file; millisecond steps if a part samples between the file's steps."""
         return self.spec.integration if self.spec.integration.fits(self.diagram) else CLOSE
 
 
@@ -128,25 +128,25 @@ def vehicle_path(name: str | Path) -> Path:
 
 @functools.lru_cache(maxsize=256)
 def _in_catalogue(name: str) -> Path | None:
-    """Where a name would be in the catalogue; None if it leads out of it."""
+    """Path that a name has in the catalogue; None if it would be outside of it."""
     path = CATALOG / f"{name}.toml"
     return path if path.parent == CATALOG else None
 
 
 def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # not for a name that no file can have
+    return os.path.isfile(path)  # False for names that no file can have
 
 
 class VehicleFile(Layers):
     """A vehicle file on top of those it is based on.
 
-    Numbers are inherited, words about them are not: without a title and a summary of its own the file is described by
-    what it changes, and a base's source does not speak for a value that the file gives itself.
+    Numbers are inherited, texts about them are not: a file without a title and a summary is described by what it
+    changes, and the base's source does not apply to a value that the file itself gives.
     """
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:
-        """All of them together."""
+        """Content of all files merged."""
         below = VehicleFile(self.sources[1:]).data if len(self.sources) > 1 else None
         own = self.sources[0].data
         if below is None:
@@ -163,24 +163,24 @@ class VehicleFile(Layers):
 
 
 def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str], source: Source) -> dict[str, Any]:
-    """The sources of a file and its base, so that each value has the source that the file itself gives."""
+    """Sources of a file and its base merged, so that a value that the file itself gives has the file's source."""
     if not all(isinstance(text, str) for text in together.values()):
-        return together  # the grammar refuses it
+        return together  # invalid: the grammar refuses it
     changed, of_own, of_both = {}, sources_in(own), sources_in(together)
     for key in keys:
-        said = of_own(key) or f"assumed: {source.path.name} gives no source"
-        if of_both(key) not in ("", said):
-            changed[key] = said
+        stated = of_own(key) or f"assumed: {source.path.name} gives no source"
+        if of_both(key) not in ("", stated):
+            changed[key] = stated
     return together | changed
 
 
 def read_layers(path: Path) -> VehicleFile:
-    """A vehicle file on top of the one it names as its `base`, and that on its own."""
+    """A vehicle file with the files that it is based on (`base`)."""
     return layers_of(_read(path))
 
 
 def _read(path: Path) -> Source:
-    """A vehicle file; one of the catalogue is read once, and its tables must not be changed."""
+    """Read a vehicle file; catalogue files are cached, and their tables must not be changed."""
     if path.parent == CATALOG:
         with contextlib.suppress(OSError):
             return _of_catalogue(path, path.stat().st_mtime_ns)
@@ -199,7 +199,7 @@ def _of_catalogue(path: Path, changed_ns: int) -> Source:
 
 
 def layers_of(source: Source) -> VehicleFile:
-    """A vehicle file that was read, on top of the one it names as its `base`, and that on its own."""
+    """A vehicle file that was read, with the files that it is based on (`base`)."""
     sources, files = [source], [_same_file(source.path)]
     while True:
         if "base" not in source.data:
@@ -216,16 +216,16 @@ def layers_of(source: Source) -> VehicleFile:
 
 
 def _same_file(path: Path) -> tuple[int, int] | None:
-    """The same for all names of a file; None if it is not there (any more)."""
+    """Device and inode of a file, equal for all its names; None if it does not exist."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _base(source: Source) -> Path:
-    """The file that a vehicle file is on top of."""
+    """Path of the file that a vehicle file is based on."""
     name = source.data["base"]
     if "id" not in source.data:
         cure = "a vehicle with a base needs an id of its own: add id = …"
@@ -243,12 +243,12 @@ def _base(source: Source) -> Path:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """A vehicle file's content on top of that of its base, as one file without a base would say it."""
+    """Content of a vehicle file merged with that of its base, as one file without a base."""
     return copy.deepcopy({key: value for key, value in read_layers(path).data.items() if key != "base"})
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
-    """Read and check a vehicle file; one of the catalogue once, until it changes."""
+    """Read and check a vehicle file; those of the catalogue are cached until they change."""
     path = vehicle_path(name)
     return _catalogue_spec(path, file_stamp(path)) if path.parent == CATALOG else spec_of(read_layers(path))
 
@@ -272,8 +272,8 @@ def spec_of(file: VehicleFile) -> VehicleSpec:
         raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
     spec = parse(KINDS.load(template).spec, file)
     try:
-        if found := impossible(spec):
-            raise VehicleError(*(file.problem(*words) for words in found))
+        if impossible_values := impossible(spec):
+            raise VehicleError(*(file.problem(*words) for words in impossible_values))
         unlikely = odd(spec)
     except (ArithmeticError, ValueError) as error:
         raise VehicleError(_out_of_proportion(file.sources[0].path, error)) from error
@@ -289,7 +289,7 @@ def _out_of_proportion(path: Path, error: Exception) -> str:
     )
 
 
-Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed
+Stamp = tuple[tuple[str, int], ...]  # files with their modification times
 
 
 def file_stamp(path: Path) -> Stamp:
@@ -310,7 +310,7 @@ def _base_path(path: Path, changed_ns: int) -> Path | None:
 
 
 def usual_control(name: str | Path) -> str:
-    """The kind of control with which a vehicle is flown if nothing else is asked for."""
+    """The default kind of control of a vehicle."""
     return vehicle_kind(load_spec(name)).controls[0]
 
 
@@ -363,6 +363,6 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
             file = functools.partial(read_layers, vehicle_path(name))
             change_parts(diagram, spec, file, functools.partial(kind.build, spec, "reference"))
         diagram = opened(diagram) if opened else diagram
-    except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
+    except (ArithmeticError, ValueError) as error:  # numbers that are valid singly but do not make a vehicle
         raise VehicleError(_out_of_proportion(vehicle_path(name), error)) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)

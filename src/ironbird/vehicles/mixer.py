@@ -1,4 +1,4 @@
-"""PX4 mixer files: which control goes to which output, by how much; read, applied as PX4 does, explained.
+"""PX4 mixer files: weights from controls to outputs; reading, evaluation as in PX4, explanation.
 
 A file is a list of mixers, each beginning with its tag and followed by lines of its own [PX4Mixer]:
 
@@ -28,7 +28,7 @@ from ironbird.errors import MixerError, UnknownNameError
 from ironbird.files.problems import read_bytes
 from ironbird.vehicles.geometry import GEOMETRIES, Geometry
 
-Controls = Mapping[tuple[int, int], float]  # (group, index) -> value; what is not given is zero
+Controls = Mapping[tuple[int, int], float]  # (group, index) -> value; missing ones are zero
 
 UNIT = 10_000.0
 GROUPS, CONTROLS = 6, 8
@@ -49,8 +49,8 @@ FIELDS = {
     "R": ("roll scale", "pitch scale", "yaw scale", "idle speed"),
 }  # fmt: skip
 CURVE_STEP = 0.25
-MOST_PITCH = 0.5  # collective of a helicopter
-YAW_OVERSHOOT = 1.15  # some yaw is left at full thrust, at the cost of thrust
+MOST_PITCH = 0.5  # collective pitch of a helicopter
+YAW_OVERSHOOT = 1.15  # share of yaw kept at full thrust, at the cost of thrust
 SLACK = 1.001  # PX4's own tolerance for limits and offsets
 _TAG = re.compile(r"([A-Z]):")
 _WORD = re.compile(r"\S+")
@@ -59,14 +59,14 @@ _INDENTED = re.compile(r"\s+[A-Z]:\s*[-+0-9]")
 
 
 def control_name(group: int, index: int) -> str:
-    """What PX4 calls a control, with its place."""
+    """PX4's name of a control, with its group and index."""
     name = CONTROL_NAMES.get(group, ("",) * CONTROLS)[index]
     return f"{name or 'control'} ({group}/{index})"
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """A gain for each sign, an offset, then limits."""
+    """Scaling of a value: a gain for each sign, an offset, then limits."""
 
     below: float = 1.0
     above: float = 1.0
@@ -75,11 +75,11 @@ class Scaler:
     high: float = 1.0
 
     def apply(self, value: float) -> float:
-        """The scaled value."""
+        """A control value after gain, offset and limits."""
         return min(max(value * (self.below if value < 0 else self.above) + self.offset, self.low), self.high)
 
     def text(self) -> str:
-        """In words."""
+        """Gain, offset and limits as text."""
         gain = f"{self.above:g}" if self.below == self.above else f"{self.below:g} below zero, {self.above:g} above"
         offset = f", offset {self.offset:g}" if self.offset else ""
         return f"x {gain}{offset}, limits {self.low:g} to {self.high:g}"
@@ -87,7 +87,7 @@ class Scaler:
 
 @dataclass(frozen=True)
 class Input:
-    """A control and its scaling."""
+    """A control input of a mixer and its scaling."""
 
     group: int
     index: int
@@ -96,7 +96,7 @@ class Input:
 
 @dataclass(frozen=True)
 class SumMixer:
-    """One output: the scaled sum of scaled controls. Not modelled: the time that the output may take to travel."""
+    """Mixer with one output: the scaled sum of scaled controls. Not modelled: the slew rate of the output."""
 
     line: int
     inputs: tuple[Input, ...]
@@ -106,11 +106,11 @@ class SumMixer:
     count = 1
 
     def apply(self, controls: Controls) -> list[float]:
-        """Its output."""
+        """The output as a list of one value."""
         return [self.output.apply(sum(i.scaler.apply(controls.get((i.group, i.index), 0.0)) for i in self.inputs))]
 
     def texts(self) -> list[str]:
-        """What each output is made of."""
+        """Description of the output as a list of one text."""
         parts = [f"{control_name(i.group, i.index)} {i.scaler.text()}" for i in self.inputs] or ["nothing"]
         if self.output != Scaler():
             parts.append(f"then {self.output.text()}")
@@ -121,24 +121,24 @@ class SumMixer:
 
 @dataclass(frozen=True)
 class NullMixer:
-    """An output that stays at zero."""
+    """Mixer whose output stays at zero."""
 
     line: int
 
     count = 1
 
     def apply(self, controls: Controls) -> list[float]:
-        """Zero."""
+        """The outputs: a list of one zero."""
         return [0.0]
 
     def texts(self) -> list[str]:
-        """What each output is made of."""
+        """Description of the output as a list of one text."""
         return ["nothing: stays at zero"]
 
 
 @dataclass(frozen=True)
 class Servo:
-    """A servo of the swash plate."""
+    """A servo of the swash plate of a helicopter."""
 
     angle_deg: float
     arm: float
@@ -150,7 +150,7 @@ class Servo:
 
 @dataclass(frozen=True)
 class HelicopterMixer:
-    """Throttle of the main motor, then the servos of its swash plate; the tail rotor is a mixer of its own."""
+    """Mixer of a helicopter: main motor throttle, then the swash-plate servos; the tail rotor has its own mixer."""
 
     line: int
     throttle: tuple[float, ...]
@@ -159,11 +159,11 @@ class HelicopterMixer:
 
     @property
     def count(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs: throttle and servos."""
         return 1 + len(self.servos)
 
     def apply(self, controls: Controls) -> list[float]:
-        """Throttle, then servos."""
+        """Outputs: throttle, then servos."""
         roll, pitch, thrust = (controls.get((0, i), 0.0) for i in (0, 1, 3))
         collective = min(max(_curve(self.pitch, thrust), -MOST_PITCH), MOST_PITCH)
         outputs = [min(max(2 * _curve(self.throttle, thrust) - 1, -1.0), 1.0)]
@@ -174,7 +174,7 @@ class HelicopterMixer:
         return outputs
 
     def texts(self) -> list[str]:
-        """What each output is made of."""
+        """Description of each output, as texts."""
         curve = " ".join(f"{value:g}" for value in self.throttle)
         collective = " ".join(f"{value:g}" for value in self.pitch)
         lines = [f"main motor: throttle {curve} at thrust 0 to 100 %"]
@@ -195,7 +195,7 @@ def _curve(points: Sequence[float], at: float) -> float:
 
 @dataclass(frozen=True)
 class MultirotorMixer:
-    """Roll, pitch, yaw and thrust to the motors of a known geometry."""
+    """Mixer from roll, pitch, yaw and thrust to the motors of a known geometry."""
 
     line: int
     geometry: Geometry
@@ -206,12 +206,12 @@ class MultirotorMixer:
 
     @property
     def count(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs, one per motor."""
         return len(self.geometry.rotors)
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """Roll, pitch, yaw, thrust to motors, n x 4, with the file's scales."""
+        """Matrix from roll, pitch, yaw and thrust to motors, n x 4, with the file's scales."""
         return self.geometry.normalized * [self.roll, self.pitch, self.yaw, 1.0]
 
     def apply(self, controls: Controls) -> list[float]:
@@ -229,7 +229,7 @@ class MultirotorMixer:
         return [float(v) for v in np.clip(idle + motors * (1 - idle), idle, 1.0)]
 
     def texts(self) -> list[str]:
-        """What each output is made of."""
+        """Description of each output, as texts."""
         lines = []
         for rotor, row in zip(self.geometry.rotors, self.matrix, strict=True):
             parts = " ".join(f"{v:+.4f} {name}" for v, name in zip(row, CONTROL_NAMES[0][:4], strict=True))
@@ -238,7 +238,7 @@ class MultirotorMixer:
 
 
 def _make_room(motors: np.ndarray, along: np.ndarray, *, high: float = 1.0, less_only: bool = False) -> np.ndarray:
-    """Motors moved along a control's direction until none is beyond 0 to `high`, or both ends are missed alike."""
+    """Motor commands shifted along a control's direction into 0 to `high`, or to equal excess at both limits."""
     first = _way(motors, along, high)
     if less_only and first > 0:
         return motors
@@ -258,14 +258,14 @@ Mixer = SumMixer | NullMixer | HelicopterMixer | MultirotorMixer
 
 @dataclass(frozen=True)
 class MixerFile:
-    """All mixers of a file; outputs are numbered through."""
+    """All mixers of a file; outputs are numbered consecutively."""
 
     mixers: tuple[Mixer, ...]
     warnings: tuple[str, ...] = field(default=())
 
     @property
     def count(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs of all mixers."""
         return sum(mixer.count for mixer in self.mixers)
 
     def apply(self, controls: Controls) -> list[float]:
@@ -286,7 +286,7 @@ class _Line:
         return MixerError(reason, self.number, column)
 
     def numbers(self, names: Sequence[str], *, skip: int = 0) -> list[int]:
-        """The whole numbers that the tag needs."""
+        """The integers that the tag requires."""
         values = []
         for i, name in enumerate(names, start=skip):
             if i >= len(self.words):
@@ -319,7 +319,7 @@ def _cure(word: str) -> str:
 
 
 def parse_mixer(text: str) -> MixerFile:
-    """Read the text of a mixer file; `MixerError` says line, column and cure."""
+    """Parse the text of a mixer file; `MixerError` names line, column and fix."""
     lines, warnings = _lines(text)
     mixers: list[Mixer] = []
     at = 0
@@ -332,7 +332,7 @@ def parse_mixer(text: str) -> MixerFile:
 
 
 def load_mixer(path: str | Path) -> MixerFile:
-    """Read a mixer file."""
+    """Read and parse a mixer file."""
     try:
         return parse_mixer(read_bytes(Path(path)).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
@@ -425,15 +425,15 @@ def _sum(lines: list[_Line], at: int, warnings: list[str]) -> tuple[SumMixer, in
             line.between(5, "travel time", 0, 10**9, "it counts tenths of a millisecond")
         _no_more(line, 6 if timed else 5, warnings)
         at += 1
-    found = []
+    controls = []
     for i in range(inputs):
         line = _next(lines, at + i, "S", head, f"needs {inputs} lines S:, found {i}")
         group, index = line.numbers(FIELDS["S"][:2])
         line.between(0, "group", 0, GROUPS - 1, "0 is flight control, 3 the pilot's sticks")
         line.between(1, "index", 0, CONTROLS - 1, "a group has eight controls")
-        found.append(Input(group, index, _scaler(line, FIELDS["S"][2:], 2)))
+        controls.append(Input(group, index, _scaler(line, FIELDS["S"][2:], 2)))
         _no_more(line, 7, warnings)
-    return SumMixer(head.number, tuple(found), output, travel), at + inputs
+    return SumMixer(head.number, tuple(controls), output, travel), at + inputs
 
 
 def _helicopter(lines: list[_Line], at: int, warnings: list[str]) -> tuple[HelicopterMixer, int]:
@@ -448,13 +448,13 @@ def _helicopter(lines: list[_Line], at: int, warnings: list[str]) -> tuple[Helic
         for i, name in enumerate(FIELDS[tag]):
             line.between(i, name, low, UNIT, "a curve is a share of the full range")
         _no_more(line, 5, warnings)
-    found = []
+    swash_servos = []
     for i in range(servos):
         line = _next(lines, at + 3 + i, "S", head, f"needs {servos} lines S:, found {i}")
         angle, arm, scale, offset, low, high = line.numbers(FIELDS["servo"])
         line.between(0, "angle", 0, 360, "in degrees clockwise from the nose")
         line.between(1, "arm length", 0, 10 * UNIT, "10000 is one")
         line.between(5, "upper limit", low, SLACK * UNIT, "it must not be below the lower limit")
-        found.append(Servo(angle, arm / UNIT, scale / UNIT, offset / UNIT, low / UNIT, high / UNIT))
+        swash_servos.append(Servo(angle, arm / UNIT, scale / UNIT, offset / UNIT, low / UNIT, high / UNIT))
         _no_more(line, 6, warnings)
-    return HelicopterMixer(head.number, curves[0], curves[1], tuple(found)), at + 3 + servos
+    return HelicopterMixer(head.number, curves[0], curves[1], tuple(swash_servos)), at + 3 + servos

@@ -1,4 +1,4 @@
-"""`[replace]` and `[add]` of a vehicle file: other blocks in the place of parts of its template, and further ones."""
+"""`[replace]` and `[add]` of a vehicle file: other blocks in place of the template's parts, and additional ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ironbird.vehicles.spec import PartTable, ReplaceTable, VehicleSpec
 
 
 def change_parts(diagram: Diagram, spec: VehicleSpec, file: Callable[[], Layers], whole: Callable[[], Diagram]) -> None:
-    """Exchange and add what the vehicle file says; all problems at once, each at its key.
+    """Replace and add the parts that the vehicle file names; reports all problems at once, each at its key.
 
     `file` gives the file if there is a problem, `whole` the diagram of the reference autopilot: a part of it that this
     diagram lacks (the estimator, where the true state is seen) is passed over.
@@ -26,7 +26,7 @@ def change_parts(diagram: Diagram, spec: VehicleSpec, file: Callable[[], Layers]
     waiting: dict[KeyPath, PartTable] = {("replace", path): table for path, table in spec.replace.items()}
     waiting |= {("add", path): table for path, table in spec.add.items()}
     problems: list[Words] = []
-    while waiting:  # whoever reads from a part that is changed too waits for it
+    while waiting:  # a part that reads from another changed part is processed after it
         ready = [at for at, table in waiting.items() if all(_has(diagram, end) for end in _ends(table))]
         for at in ready or list(waiting):
             problems += _change(diagram, at, waiting.pop(at), whole)
@@ -35,7 +35,7 @@ def change_parts(diagram: Diagram, spec: VehicleSpec, file: Callable[[], Layers]
 
 
 def _ends(table: PartTable) -> list[str]:
-    """Ports of other parts that a part is wired to."""
+    """Ports of other parts that a part is connected to."""
     return [*table.connect.values(), *table.feed.values()]
 
 
@@ -45,7 +45,7 @@ def _has(diagram: Diagram, port: str) -> bool:
 
 
 def _change(diagram: Diagram, at: KeyPath, table: PartTable, whole: Callable[[], Diagram]) -> Iterator[Words]:
-    """Exchange or add one part; what is wrong with it as key, message and cure."""
+    """Replace or add one part; yields problems as key, message and fix."""
     path = str(at[1])
     if isinstance(table, ReplaceTable) and path not in parts_of(diagram):
         if path not in (known := parts_of(whole())):
@@ -82,7 +82,7 @@ def _split(at: KeyPath, text: str) -> Words:
 
 
 def _block(diagram: Diagram, at: KeyPath, table: PartTable) -> Generator[Words, None, Block | None]:
-    """The block of a table, whose values it takes; None if there is a problem."""
+    """The block of a table, with its parameters set; None if there is a problem, which is yielded."""
     try:
         kind = blocks().load(table.block)
     except UnknownNameError as error:
@@ -102,13 +102,13 @@ def _block(diagram: Diagram, at: KeyPath, table: PartTable) -> Generator[Words, 
 def _made(
     kind: type[Block], old: Block | None, options: dict[str, Any], at: KeyPath
 ) -> Generator[Words, None, Block | None]:
-    """A block of a class; an option that is not given is that of the old block, where both have it."""
-    known = {name: one for name, one in inspect.signature(kind).parameters.items() if one.kind != one.VAR_KEYWORD}
-    strange = [UnknownNameError("option", name, known, kind.__name__) for name in options if name not in known]
+    """A block of a class; missing options are taken from the old block, where both have them."""
+    arguments = {name: one for name, one in inspect.signature(kind).parameters.items() if one.kind != one.VAR_KEYWORD}
+    strange = [UnknownNameError("option", name, arguments, kind.__name__) for name in options if name not in arguments]
     for error in strange:
-        yield (*at, error.name), str(error).partition(";")[0], near_words(error, f"it takes {', '.join(known)}")
-    given = {name: vars(old)[name] for name in known if old is not None and name in vars(old)} | options
-    missing = [name for name, one in known.items() if one.default is one.empty and name not in given]
+        yield (*at, error.name), str(error).partition(";")[0], near_words(error, f"it takes {', '.join(arguments)}")
+    values = {name: vars(old)[name] for name in arguments if old is not None and name in vars(old)} | options
+    missing = [name for name, one in arguments.items() if one.default is one.empty and name not in values]
     for name in missing:
         yield at, f"{kind.__name__} needs the option {name}", f"add options = {{ {name} = … }}"
     for name in ("sample_s", "offset_s"):
@@ -119,14 +119,14 @@ def _made(
     if strange or missing:
         return None
     try:
-        return kind(**given)
-    except (Exception, SystemExit) as error:  # a constructor gets whatever the file says
-        yield at, f"{kind.__name__} cannot be made with {given}: {error}", "correct the options"
+        return kind(**values)
+    except (Exception, SystemExit) as error:  # the constructor receives whatever the file contains
+        yield at, f"{kind.__name__} cannot be made with {values}: {error}", "correct the options"
         return None
 
 
 def _wrong_values(block: Block, params: dict[str, Any], at: KeyPath) -> Iterator[Words]:
-    """Values that the block does not take."""
+    """Problems of parameter values that the block does not accept."""
     alone = Diagram("part")
     alone.add("part", block)
     for name, value in params.items():

@@ -1,14 +1,13 @@
-"""Where the parts of a vehicle are: the paths of blocks, signals and parameters that all vehicles share.
+"""Paths of the blocks, signals and parameters that all vehicles share.
 
     from ironbird.vehicles import places as at
 
     log[at.BODY.position]              # body.p_NB_N
-    log[at.imu(1).gyro.value]          # imu/1/gyro_fault.value: behind the tap for faults, as the autopilot sees it
+    log[at.imu(1).gyro.value]          # imu/1/gyro_fault.value: after the fault tap, as the autopilot reads it
     at.each(at.gnss, log.signals)      # all receivers that a log or model has
     at.rotor(2).motor("health")        # rotor/2/motor.health
 
 A part is its block's `path`; calling it with a name gives the path of any of its signals and parameters. Numbers count
-import re
 from 1. Templates (`ironbird.vehicles.templates`) build vehicles with these paths; faults name them as patterns.
 """
 
@@ -22,7 +21,7 @@ from typing import Generic, TypeVar
 
 @dataclass(frozen=True)
 class Part:
-    """A block of a vehicle by its path."""
+    """A block of a vehicle, identified by its path."""
 
     path: str
 
@@ -32,7 +31,7 @@ class Part:
 
 
 class Named:
-    """A signal or parameter of a part; read from the part it is a path."""
+    """Descriptor of a signal or parameter of a part; its value is the path."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -55,7 +54,7 @@ class Motion(Part):
 
 
 class Body(Motion):
-    """The rigid body."""
+    """Paths of the rigid body's signals and parameters."""
 
     velocity_body = Named("v_NB_B")  # m/s over ground in body axes
     quaternion = Named("q_NB")  # w x y z
@@ -66,16 +65,16 @@ class Body(Motion):
 
 
 class Estimator(Motion):
-    """The state estimator of the reference autopilot."""
+    """Paths of the reference autopilot's state estimator."""
 
     healthy = Named("healthy")
     aligned = Named("aligned")
-    rejected = Named("rejected")  # measurements that its gates refuse
+    rejected = Named("rejected")  # measurements that its innovation gates reject
     position_deviation = Named("std_position")  # m, estimated
 
 
 class Navigator(Part):
-    """Missions, modes and set-points; which of these a vehicle has depends on its kind."""
+    """Paths of the navigator: missions, modes and set-points; which ones exist depends on the vehicle's kind."""
 
     mode = Named("mode")
     item = Named("item")  # number of the mission item, from 0
@@ -85,16 +84,16 @@ class Navigator(Part):
     disarmed = Named("disarmed")
     failsafe = Named("failsafe")
     done = Named("done")  # the mission is completed
-    landed = Named("landed")  # before the end of the mission
+    landed = Named("landed")  # landed before the end of the mission
     table = Named("table")  # the mission, one item per column, a parameter
-    count = Named("count")  # of mission items, a parameter
+    count = Named("count")  # number of mission items, a parameter
     cruise_speed = Named("cruise_speed")  # m/s, a parameter
     arm_time = Named("arm_time")  # s, a parameter
     take_off_height = Named("take_off_height")  # m, a parameter
 
 
 class Air(Part):
-    """Motion through the air."""
+    """Paths of the motion through the air."""
 
     airspeed = Named("airspeed")  # m/s
     velocity = Named("v_air_B")  # m/s in body axes
@@ -102,36 +101,36 @@ class Air(Part):
 
 
 class BatteryMonitor(Part):
-    """What is measured of the battery."""
+    """Paths of the measured battery values."""
 
     voltage = Named("voltage")  # V
     current = Named("current")  # A
 
 
 class Battery(BatteryMonitor):
-    """The battery itself."""
+    """Paths of the battery model's signals and parameters."""
 
     remaining = Named("remaining")  # share of the charge
     capacity = Named("capacity")  # A s, a parameter
 
 
 class Terrain(Part):
-    """The ground below the vehicle."""
+    """Paths of the ground below the vehicle."""
 
     height_above_ground = Named("height_above_ground")  # m
     base = Named("base_z")  # m below home, a parameter
 
 
 class Clearance(Part):
-    """How far the hull is from obstacles and other vehicles; only in a world."""
+    """Paths of the hull's distance to obstacles and other vehicles; only in a world."""
 
     min_distance = Named("min_distance")  # m
-    collision = Named("collision")  # 1 from the first one on
-    impact_speed = Named("impact_speed")  # m/s, of the last hit
+    collision = Named("collision")  # 1 from the first collision on
+    impact_speed = Named("impact_speed")  # m/s, of the last collision
 
 
 class Current(Part):
-    """The current of the water."""
+    """Paths of the water current's signals and parameters."""
 
     velocity = Named("current_N")  # m/s: north, east, down
     speed = Named("speed")  # m/s, a parameter
@@ -139,13 +138,13 @@ class Current(Part):
 
 
 class WindSteady(Part):
-    """The steady part of the wind."""
+    """Paths of the steady part of the wind."""
 
-    velocity = Named("velocity_N")  # m/s: where it blows to, north, east, down; a parameter
+    velocity = Named("velocity_N")  # m/s: velocity of the air, north, east, down; a parameter
 
 
 class WindTurbulence(Part):
-    """The turbulent part of the wind."""
+    """Paths of the turbulent part of the wind."""
 
     wind_20ft = Named("wind_20ft")  # m/s at a height of 20 feet: the strength, a parameter
 
@@ -195,7 +194,7 @@ ROTOR_MEAN = Part("monitor/rotor_mean")
 
 
 def is_world_input(name: str) -> bool:
-    """Whether an input of a model comes from a world, and is no command."""
+    """Whether an input of a model comes from a world (it is then no command)."""
     return name.startswith(("world/", "sight/", TERRAIN("")))
 
 
@@ -203,17 +202,17 @@ def is_world_input(name: str) -> bool:
 
 
 class Tap(Part):
-    """A signal on its way to the autopilot or an actuator, where faults change it."""
+    """A signal between sensor and autopilot, or autopilot and actuator, at which faults act."""
 
     value = Named("value")
-    stamp = Named("stamp")  # s: when the newest sample was taken
+    stamp = Named("stamp")  # s: time of the newest sample
 
 
 _P = TypeVar("_P", bound=Part)
 
 
 class Inside(Generic[_P]):
-    """A block below a place; read from the place it is a part."""
+    """Descriptor of a block below a place; its value is a part."""
 
     def __init__(self, kind: type[_P], name: str) -> None:
         self.kind = kind
@@ -231,92 +230,92 @@ class Place:
 
 
 class Chip(Place):
-    """A sensor of any kind."""
+    """Base of all sensors: the chip."""
 
     chip = Inside(Part, "chip")  # the sensor itself, before its taps
 
 
 class Sensor(Chip):
-    """A sensor with one signal."""
+    """Paths of a sensor with one signal."""
 
     tap = Inside(Tap, "fault")
 
 
 class Imu(Chip):
-    """An inertial measurement unit."""
+    """Paths of an inertial measurement unit."""
 
     accel = Inside(Tap, "accel_fault")  # m/s^2, specific force in body axes
     gyro = Inside(Tap, "gyro_fault")  # rad/s in body axes
 
 
 class Barometer(Sensor):
-    """A barometer, or a depth gauge at its place; its tap has the pressure, Pa."""
+    """Paths of a barometer, or of a depth gauge in its place; its tap has the pressure in Pa."""
 
     altitude = Inside(Tap, "altitude")  # m: pressure altitude, or height above the water's surface
     height = Inside(Part, "height")  # m above the start: signals `baro_height` and `stamp`
 
 
 class Gnss(Chip):
-    """A satellite receiver, or what stands at its place: a map, an acoustic fix."""
+    """Paths of a satellite receiver, or of a map or acoustic fix in its place."""
 
     position = Inside(Tap, "position_fault")  # m from home: north, east, down
     velocity = Inside(Tap, "velocity_fault")  # m/s over ground: north, east, down
 
 
 class Airspeed(Sensor):
-    """A pitot tube; its tap has the differential pressure, Pa."""
+    """Paths of a pitot tube; its tap has the differential pressure in Pa."""
 
-    speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control makes of it
+    speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control derives from it
     check = Inside(Part, "check")  # whether that is valid: signals `airspeed`, `trusted`, `without`
 
 
 def imu(number: int) -> Imu:
-    """An inertial measurement unit."""
+    """Paths of inertial measurement unit `number`."""
     return Imu(f"imu/{number}")
 
 
 def magnetometer(number: int) -> Sensor:
-    """A magnetometer; field in body axes, T."""
+    """Paths of magnetometer `number`; field in body axes, T."""
     return Sensor(f"mag/{number}")
 
 
 def barometer(number: int) -> Barometer:
-    """A barometer, or a depth gauge."""
+    """Paths of barometer (or depth gauge) `number`."""
     return Barometer(f"baro/{number}")
 
 
 def gnss(number: int) -> Gnss:
-    """A satellite receiver."""
+    """Paths of satellite receiver `number`."""
     return Gnss(f"gnss/{number}")
 
 
 def rangefinder(number: int) -> Sensor:
-    """A rangefinder that looks down; distance, m."""
+    """Paths of downward rangefinder `number`; distance, m."""
     return Sensor(f"range/{number}")
 
 
 def optical_flow(number: int) -> Sensor:
-    """A camera that looks down; flow, rad/s."""
+    """Paths of downward flow camera `number`; flow, rad/s."""
     return Sensor(f"flow/{number}")
 
 
 def airspeed(number: int) -> Airspeed:
-    """A pitot tube."""
+    """Paths of pitot tube `number`."""
     return Airspeed(f"airspeed/{number}")
 
 
 def speed_log(number: int) -> Sensor:
-    """A log: velocity through the water in body axes, m/s."""
+    """Paths of speed log `number`: velocity through the water in body axes, m/s."""
     return Sensor(f"log/{number}")
 
 
 def sight(name: str) -> Part:
-    """A sensor that sees the world, by its name: signals `range`, `valid`, `stamp`; only where one is ordered."""
+    """Block of a world sensor by its name: signals `range`, `valid`, `stamp`; only in flights that use it."""
     return Part(f"sight/{name}")
 
 
 def rotor_speed(number: int) -> Part:
-    """The measured speed of a rotor."""
+    """Block of the measured speed of rotor `number`."""
     return Part(f"monitor/rotor/{number}")
 
 
@@ -324,10 +323,10 @@ def rotor_speed(number: int) -> Part:
 
 
 class Actuator(Place):
-    """An actuator by its place, which is also the name of its input under external control."""
+    """Paths of an actuator; its place is also the name of its input under external control."""
 
-    latch = Inside(Part, "command")  # holds an order for one period; its input `command` is what the control orders
-    command = Inside(Tap, "command_fault")  # the order on its way to the actuator
+    latch = Inside(Part, "command")  # holds a command for one period; its input `command` comes from the control system
+    command = Inside(Tap, "command_fault")  # the command on its way to the actuator
     motor = Inside(Part, "motor")  # motor, engine or thruster of a rotor
     propeller = Inside(Part, "propeller")  # of a rotor
     heat = Inside(Part, "heat")  # of a rotor: temperatures of motor and speed controller, where a file gives them
@@ -339,27 +338,27 @@ class Actuator(Place):
 
 
 def actuator(place: str) -> Actuator:
-    """An actuator by its place: `rotor/1`, `surface/aileron`, `steering`."""
+    """Paths of an actuator by its place: `rotor/1`, `surface/aileron`, `steering`."""
     return Actuator(place)
 
 
 def rotor(number: int) -> Actuator:
-    """A rotor, propeller or thruster."""
+    """Paths of a rotor, propeller or thruster."""
     return Actuator(f"rotor/{number}")
 
 
 def surface(name: str) -> Actuator:
-    """A control surface, or another part that a servo moves: `aileron`, `tail`."""
+    """Paths of a control surface, or another part that a servo moves: `aileron`, `tail`."""
     return Actuator(f"surface/{name}")
 
 
 def wheel(name: int | str) -> Actuator:
-    """A wheel: 1 front left, 2 front right, 3 rear left, 4 rear right; of a rover `left` and `right`."""
+    """Paths of a wheel: 1 front left, 2 front right, 3 rear left, 4 rear right; of a rover `left` and `right`."""
     return Actuator(f"wheel/{name}")
 
 
 def tilt(side: str) -> Actuator:
-    """A tilting joint, `right` or `left`."""
+    """Paths of a tilting joint, `right` or `left`."""
     return Actuator(f"tilt/{side}")
 
 
@@ -369,21 +368,21 @@ BRAKE = Actuator("brake")
 LAUNCHER = Actuator("launcher")
 
 
-# ---------------------------------------------------------------------- how many there are
+# ---------------------------------------------------------------------- number of instances
 
 _L = TypeVar("_L", bound=Place)
 
 
 def each(kind: Callable[[int], _L], paths: Iterable[str]) -> list[_L]:
-    """All instances of a kind that are among the paths of a diagram, a model or a log, by number.
+    """All instances of a kind among the paths of a diagram, a model or a log, by number.
 
     `each(imu, log.signals)`, `each(rotor, diagram.blocks)`.
     """
     before = kind(0).place.removesuffix("0")
-    found = {path.removeprefix(before).partition("/")[0] for path in paths if path.startswith(before)}
-    return [kind(number) for number in sorted(int(text) for text in found if text.isdecimal())]
+    instances = {path.removeprefix(before).partition("/")[0] for path in paths if path.startswith(before)}
+    return [kind(number) for number in sorted(int(text) for text in instances if text.isdecimal())]
 
 
-# Parameters of where a vehicle starts: north, east, down; and the heights at which barometers begin
+# Parameters of the start position: north, east, down; and the heights at which barometers begin
 STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"))
 BARO_START = re.compile(r"baro/\d+/height\.height_0")

@@ -1,7 +1,7 @@
-"""Whether the numbers of a vehicle file can belong to a vehicle at all, before anything is flown.
+"""Plausibility of the numbers of a vehicle file, checked before anything is flown.
 
-Impossible is refused: an inertia that no body has, rotors that cannot lift the weight. Odd is a warning: it flies, and
-whoever wrote it should look again. Not looked at: lift of wings, helicopters' rotors, buoyancy.
+Impossible values are refused: an inertia that no body has, rotors that cannot lift the weight. Unlikely values give a
+warning: the vehicle can fly, but its file should be checked. Not checked: lift of wings, helicopters' rotors, buoyancy.
 """
 
 from __future__ import annotations
@@ -17,39 +17,40 @@ from ironbird.files.problems import Words
 from ironbird.files.toml_text import KeyPath
 from ironbird.vehicles.spec import Table, VehicleSpec
 
-SYMMETRY = 1e-6  # of the largest entry
-TRIANGLE = 1e-3  # share by which rounded figures may break it; a flat plate meets it with equality
+SYMMETRY = 1e-6  # relative to the largest entry
+# share by which rounded numbers may violate the triangle inequality; a flat plate meets it with equality
+TRIANGLE = 1e-3
 MOST_LIFT = 20.0  # times the weight; racing multicopters reach about 15
 GYRATION = (0.02, 1.5)  # radius of gyration over the distance of the outermost rotor
 LEAST_DAMPING = 0.2  # of the attitude loop
 
 
 def impossible(spec: VehicleSpec) -> list[Words]:
-    """What no vehicle can be: where, what is wrong, and the cure."""
-    found: list[Words] = []
+    """Values that no vehicle can have: key, what is wrong, and the fix."""
+    problems: list[Words] = []
     for path, inertia in _inertias(spec):
         if why := _wrong_inertia(inertia):
-            found.append((path, why, "check the figures: unit kg m^2, about the centre of mass, axes x, y, z"))
+            problems.append((path, why, "check the figures: unit kg m^2, about the centre of mass, axes x, y, z"))
     lift, weight_N = spec.hover_lift_N(), spec.total_mass_kg() * _gravity(spec)
     if lift is not None and lift < weight_N:
         why = f"it cannot take off: it weighs {weight_N:.4g} N and its rotors lift {lift:.4g} N at full throttle"
-        found.append((("body", "mass_kg"), why, "check mass, motors, propellers and the number of rotors"))
-    return found
+        problems.append((("body", "mass_kg"), why, "check mass, motors, propellers and the number of rotors"))
+    return problems
 
 
 def odd(spec: VehicleSpec) -> list[str]:
-    """What is unlikely, a sentence each."""
-    said = []
+    """Warnings about unlikely values, a sentence each."""
+    warnings = []
     mass_kg = spec.total_mass_kg()
     lift, weight_N = spec.hover_lift_N(), mass_kg * _gravity(spec)
     if lift is not None and lift > MOST_LIFT * weight_N:
-        said.append(f"its rotors lift {lift / weight_N:.3g} times its weight at full throttle: is the mass in kg?")
+        warnings.append(f"its rotors lift {lift / weight_N:.3g} times its weight at full throttle: is the mass in kg?")
     reach_m = max((math.hypot(*rotor.position_B_m) for rotor in getattr(spec, "rotor", [])), default=0.0)
     for path, inertia in _inertias(spec) if reach_m else ():
         for axis, moment in zip("xyz", (inertia if inertia.ndim == 1 else np.diag(inertia)).tolist(), strict=True):
             radius = math.sqrt(max(moment, 0.0) / mass_kg) / reach_m
             if not GYRATION[0] <= radius <= GYRATION[1]:
-                said.append(
+                warnings.append(
                     f"{'.'.join(map(str, path))}: {moment:.4g} kg m^2 about {axis} is that of {mass_kg:g} kg at "
                     f"{radius * reach_m:.3g} m, and the outermost rotor is at {reach_m:.3g} m"
                 )
@@ -61,21 +62,21 @@ def odd(spec: VehicleSpec) -> list[str]:
             # s^2 + k_rate s + k_rate k_attitude: an attitude loop around a rate loop, motors without lag
             damping = 0.5 * math.sqrt(inner / outer) if outer > 0 else math.inf
             if damping < LEAST_DAMPING:
-                said.append(
+                warnings.append(
                     f"control: rate_gain {inner:g} with attitude_gain {outer:g} damps {axis} by {damping:.2g} of the "
                     "critical damping: it will oscillate"
                 )
                 break
-    return said
+    return warnings
 
 
 def _gravity(spec: VehicleSpec) -> float:
-    chosen = spec.environment.gravity
-    return STANDARD_GRAVITY_MPS2 if isinstance(chosen, str) else chosen
+    model = spec.environment.gravity
+    return STANDARD_GRAVITY_MPS2 if isinstance(model, str) else model
 
 
 def _inertias(spec: VehicleSpec) -> Iterator[tuple[KeyPath, np.ndarray]]:
-    """Every inertia of the file's tables: a matrix, or the three moments of one that has nothing else."""
+    """Every inertia of the file's tables as a matrix, also where only its three moments are given."""
     for name, table in vars(spec).items():
         if not isinstance(table, Table):
             continue
@@ -86,7 +87,7 @@ def _inertias(spec: VehicleSpec) -> Iterator[tuple[KeyPath, np.ndarray]]:
 
 
 def _wrong_inertia(inertia: np.ndarray) -> str:
-    """Why a matrix is the inertia of no body; empty if it may be one."""
+    """Why a matrix cannot be the inertia of a body; empty if it can."""
     if inertia.ndim == 1:
         least, middle, most = sorted(inertia.tolist())
     else:

@@ -1,4 +1,4 @@
-"""Sampled linear-quadratic control for templates that design their gain from their own model."""
+"""Sampled linear-quadratic control, for templates that compute their gain from their own model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ironbird.errors import VehicleError
 
 DOUBLINGS = 60  # each squares the closed loop: a loop with a largest eigenvalue of 1 - 1e-9 needs about 35
 CONVERGED = 1e-14  # relative change at which the doubling ends
-DIVERGED = 1e30  # growth at which it never will
+DIVERGED = 1e30  # growth at which the doubling has diverged
 
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, sample_s: float) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +31,7 @@ def zero_order_hold(A: np.ndarray, B: np.ndarray, sample_s: float) -> tuple[np.n
 
 
 def regulator(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """K of u = -K x that makes the sum of x'Q x + u'R u least for x+ = A x + B u.
+    """Gain K of u = -K x that minimises the sum of x'Q x + u'R u for x+ = A x + B u.
 
     The discrete algebraic Riccati equation is solved by structure-preserving doubling [Chu2004].
     """

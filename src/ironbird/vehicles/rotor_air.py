@@ -3,7 +3,7 @@
     fit = fit_table(rows)                              # RPM, J, C_T, C_P
     fit.coefficients(c_t, c_m, diameter_m=0.2388)      # keys of [propeller.*] in a vehicle file
 
-Numbers that these functions give stand in the vehicle files, with where they come from in [provenance].
+The results of these functions are in the vehicle files, with their sources in [provenance].
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 # [RotorPy]: AscTec Hummingbird, 8 inch: rotor drag and translational lift that were identified in flight
 HUMMINGBIRD_DIAMETER_M = 0.2032
 HUMMINGBIRD_DRAG_NS2PM, HUMMINGBIRD_LIFT_NS2PM2 = 1.19e-4, 3.39e-3
-LEAST_SPACING = 0.02  # of the diameter: rotors nearer than this along their axes are in one plane
+LEAST_SPACING = 0.02  # share of the diameter: rotors closer than this along their axes are in one plane
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PropellerFit:
     p2: float
 
     def coefficients(self, thrust_Ns2: float, torque_Nms2: float, diameter_m: float) -> dict[str, float]:
-        """Keys of a propeller table: J = 2 pi V / (w D), so that C_1 J w^2 is C_1 (2 pi / D) w V."""
+        """Keys of a propeller table in a vehicle file: J = 2 pi V / (w D), so that C_1 J w^2 is C_1 (2 pi / D) w V."""
         turn = 2 * math.pi / diameter_m
         return {
             "inflow_Ns2pm": -thrust_Ns2 * self.t1 * turn,
@@ -42,9 +42,9 @@ class PropellerFit:
 
 def fit_table(rows: np.ndarray, *, rpm: float, spread_rpm: float = 0.0, largest_j: float = 0.6) -> PropellerFit:
     """Least squares through the rows (RPM, J, C_T, C_P) of a propeller near one speed."""
-    chosen = rows[(np.abs(rows[:, 0] - rpm) <= spread_rpm) & (rows[:, 1] <= largest_j)]
-    thrust = np.polyfit(chosen[:, 1], chosen[:, 2], 2)
-    power = np.polyfit(chosen[:, 1], chosen[:, 3], 2)
+    near = rows[(np.abs(rows[:, 0] - rpm) <= spread_rpm) & (rows[:, 1] <= largest_j)]
+    thrust = np.polyfit(near[:, 1], near[:, 2], 2)
+    power = np.polyfit(near[:, 1], near[:, 3], 2)
     return PropellerFit(
         float(thrust[1] / thrust[2]),
         float(thrust[0] / thrust[2]),
@@ -54,7 +54,7 @@ def fit_table(rows: np.ndarray, *, rpm: float, spread_rpm: float = 0.0, largest_
 
 
 def hummingbird_scaled(diameter_m: float) -> dict[str, float]:
-    """Rotor drag and translational lift of the Hummingbird for another diameter: k_d goes with D^3, k_h with D^2."""
+    """Rotor drag and translational lift of the Hummingbird scaled to another diameter: k_d with D^3, k_h with D^2."""
     size = diameter_m / HUMMINGBIRD_DIAMETER_M
     return {
         "rotor_drag_Ns2pm": HUMMINGBIRD_DRAG_NS2PM * size**3,
@@ -72,7 +72,7 @@ def coaxial_share() -> float:
 
 
 def overlap(distance_m: float, diameter_m: float) -> float:
-    """Share of a disc that another one of the same size covers, [Leishman2006] Ch. 2: m' of tandem rotors."""
+    """Share of a disc that another of the same size covers, [Leishman2006] Ch. 2: m' of tandem rotors."""
     ratio = min(distance_m / diameter_m, 1.0)
     return 2 / math.pi * (math.acos(ratio) - ratio * math.sqrt(1 - ratio * ratio))
 
@@ -80,11 +80,11 @@ def overlap(distance_m: float, diameter_m: float) -> float:
 def wake_losses(
     hubs_m: Sequence[Sequence[float]], axes: Sequence[Sequence[float]], diameters_m: Sequence[float]
 ) -> list[list[float]]:
-    """Row i: the share of its thrust that rotor i loses in the wake of each other rotor, if both carry the same.
+    """Row i: share of its thrust that rotor i loses in the wake of each other rotor, if both have the same thrust.
 
-    A rotor below another loses by `coaxial_share` what the other's disc covers of it. Rotors that overlap in one plane
-    take 1 + (sqrt(2) - 1) m' times the power [Leishman2006] Ch. 2; at constant power thrust falls with its power -2/3.
-    Rotors that do not overlap lose nothing.
+    A rotor below another loses thrust by `coaxial_share`, for the share of its disc that the other covers. Rotors that
+    overlap in one plane take 1 + (sqrt(2) - 1) m' times the power [Leishman2006] Ch. 2; at constant power thrust falls
+    with its power -2/3. Rotors that do not overlap lose nothing.
     """
     count = len(hubs_m)
     lost = [[0.0] * count for _ in range(count)]

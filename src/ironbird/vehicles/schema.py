@@ -1,7 +1,7 @@
 """The JSON Schema of vehicle files, for editors: the keys of every template with their ranges, units and meaning.
 
-A file with a `base` gives only what differs, so that no key of its tables is required there. Not in the schema: what
-concerns several keys at once (a rotor that names an unknown motor); `ironbird vehicle check` sees it.
+A file with a `base` gives only what differs, so that no key of its tables is required there. Not in the schema: rules
+about several keys (a rotor that names an unknown motor); `ironbird vehicle check` checks them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ironbird.vehicles.kinds import KINDS
 
 
 def schema_text() -> str:
-    """The schema's file."""
+    """JSON Schema of vehicle files as text."""
     whole: dict[str, Any] = {}
     cases: list[dict[str, Any]] = []
     for name in KINDS:
@@ -45,7 +45,7 @@ def schema_text() -> str:
 
 
 def describe(schema: dict[str, Any], grammar: type[BaseModel]) -> None:
-    """Add the comments at the keys of a grammar to a schema, where a key has no description of its own."""
+    """Add the comments at the keys of a grammar to a schema, where a key has no description."""
     for table, kind in [(schema, grammar), *_tables(schema, grammar)]:
         for key, meaning in meanings(kind).items():
             if key in table.get("properties", {}):
@@ -58,24 +58,24 @@ def _tables(schema: dict[str, Any], grammar: type[BaseModel]) -> list[tuple[dict
 
 
 def tables_of(grammar: type[BaseModel]) -> list[type[BaseModel]]:
-    """All kinds of tables within a grammar, in order."""
-    found: list[type[BaseModel]] = []
+    """All classes of tables within a grammar, in order."""
+    tables: list[type[BaseModel]] = []
 
     def look(kind: Any) -> None:
         for part in getattr(kind, "__args__", ()):
             look(part)
-        if inspect.isclass(kind) and issubclass(kind, BaseModel) and kind not in found:
-            found.append(kind)
+        if inspect.isclass(kind) and issubclass(kind, BaseModel) and kind not in tables:
+            tables.append(kind)
             for field in kind.model_fields.values():
                 look(field.annotation)
 
     look(grammar)
-    return found[1:]
+    return tables[1:]
 
 
 def meanings(grammar: type[BaseModel]) -> dict[str, str]:
-    """What the comments at the keys of a table say."""
-    found: dict[str, str] = {}
+    """The comments at the keys of a table, by key."""
+    comments: dict[str, str] = {}
     for kind in reversed(grammar.__mro__):
         if not issubclass(kind, BaseModel) or kind is BaseModel:
             continue
@@ -88,12 +88,12 @@ def meanings(grammar: type[BaseModel]) -> dict[str, str]:
             if token.type == tokenize.NAME and token.start[1] == 4:
                 key = token.string
             elif token.type == tokenize.COMMENT and key in kind.model_fields and "#" in token.line[5:]:
-                found.setdefault(kind.model_fields[key].alias or key, token.string.lstrip("# "))
-    return found
+                comments.setdefault(kind.model_fields[key].alias or key, token.string.lstrip("# "))
+    return comments
 
 
 def _optional(value: Any) -> Any:
-    """A schema in which no key is required, and whose tables are so too."""
+    """The schema and its nested tables without required keys."""
     if isinstance(value, list):
         return [_optional(entry) for entry in value]
     if not isinstance(value, dict):

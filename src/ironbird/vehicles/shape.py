@@ -1,4 +1,4 @@
-"""What a vehicle looks like in a 3D view: the kind of drawing and where its rotors are; no model of its skin."""
+"""Appearance of a vehicle in a 3D view: the kind of drawing and the positions of its rotors; no surface mesh."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ironbird.vehicles.load import Vehicle, load_vehicle
 
 @functools.lru_cache(maxsize=64)
 def shape_of(vehicle: str) -> dict[str, Any]:
-    """Title, kind of drawing, and its rotors in metres forward, right and down of the centre of mass."""
+    """Title, kind of drawing, and rotors in metres forward, right and down of the centre of mass, by vehicle name."""
     return shape(load_vehicle(vehicle))
 
 
 def shape(loaded: Vehicle) -> dict[str, Any]:
-    """The same of a vehicle that is loaded."""
+    """The same for a vehicle that is already loaded."""
     diagram = loaded.diagram
     places = (at.rotor(number).propeller("position") for number in itertools.count(1))
     known = set(diagram.param_paths())

@@ -1,4 +1,4 @@
-"""What every vehicle file says, whatever its kind; a template adds the rest of the grammar for its kind."""
+"""Keys of every vehicle file, whatever its kind; a template adds the rest of the grammar."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SOURCES = ("measured", "identified", "datasheet", "published", "derived", "assum
 
 
 class Table(BaseModel):
-    """A table of a vehicle file: unknown keys are refused, values do not change after loading."""
+    """Base of tables of a vehicle file: unknown keys are refused, values cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Itself: pydantic would copy a table that is a default for every file that does not give it."""
+        """The table itself: pydantic would otherwise copy a default table for every file."""
         return self
 
 
@@ -60,12 +60,12 @@ class Home(Table):
 
     @property
     def latitude_rad(self) -> float:
-        """Latitude in radians."""
+        """Latitude of the take-off point in rad."""
         return math.radians(self.latitude_deg)
 
     @property
     def longitude_rad(self) -> float:
-        """Longitude in radians."""
+        """Longitude of the take-off point in rad."""
         return math.radians(self.longitude_deg)
 
 
@@ -81,7 +81,7 @@ class Environment(Table):
 
 
 class Integration(Table):
-    """How the continuous states are integrated: the Runge-Kutta method, and the step, which is the kernel's tick.
+    """Integration of the continuous states: the Runge-Kutta method, and the step, which is the kernel's tick.
 
     Two stages in 2 ms keep the position of every vehicle of the catalogue within the bound on its page, against steps
     of 0.1 ms; `rk4@0.001` is what worlds and control systems outside the kernel use.
@@ -91,12 +91,12 @@ class Integration(Table):
     step_s: Annotated[float, Field(ge=1e-4, le=0.01)] = 0.002
 
     def text(self) -> str:
-        """As the command line takes it."""
+        """Method and step as text: `rk4@0.001`."""
         return f"{self.method}@{self.step_s:g}"
 
     @staticmethod
     def parse(text: str) -> Integration:
-        """Read `rk4@0.001`."""
+        """Parse text such as `rk4@0.001`."""
         method, _, step = text.partition("@")
         try:
             return Integration.model_validate({"method": method, "step_s": float(step)})
@@ -112,7 +112,7 @@ class Integration(Table):
         return all(abs(t / self.step_s - round(t / self.step_s)) < 1e-6 for t in times)
 
 
-CLOSE = Integration(method="rk4", step_s=1e-3)  # for what samples every millisecond
+CLOSE = Integration(method="rk4", step_s=1e-3)  # for vehicles with parts that sample every millisecond
 
 
 class PartTable(Table):
@@ -132,7 +132,7 @@ class ReplaceTable(PartTable):
 
 
 class VehicleSpec(Table):
-    """The head of a vehicle file."""
+    """The keys at the top of a vehicle file."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     id: Annotated[str, Field(pattern=ID_PATTERN)]
@@ -149,41 +149,41 @@ class VehicleSpec(Table):
     provenance: dict[str, str] = {}
 
     def total_mass_kg(self) -> float:
-        """Of the whole vehicle."""
+        """Mass of the whole vehicle in kg."""
         return float(getattr(getattr(self, "body", None), "mass_kg", math.nan))
 
     def imu_place_B_m(self) -> list[float]:
-        """Of its inertial units, from the centre of mass."""
+        """Position of the inertial units from the centre of mass in m, body axes."""
         return list(getattr(getattr(self, "sensors", None), "imu_position_B_m", (0.0, 0.0, 0.0)))
 
     def hover_lift_N(self) -> float | None:
-        """What its rotors lift at full throttle at rest; None of a vehicle that does not hover on them."""
+        """Lift in N of its rotors at full throttle at rest; None if the vehicle does not hover."""
         return None
 
     def approach(self) -> tuple[float, float, float] | None:
-        """How it comes down on wings: height (m) where the glide begins, slope (deg), radius of circles (m)."""
+        """Landing approach on wings: height (m) where the glide begins, slope (deg), radius of circles (m), or None."""
         return None
 
     def lands_on_tail(self) -> bool:
-        """Whether it stands on its tail to land, so that wind meets its wings broadside."""
+        """Whether the vehicle lands standing on its tail, so that wind meets its wings broadside."""
         return False
 
     def source_of(self, key: str) -> str:
-        """What [provenance] says of a value by its dotted key; empty if nothing."""
+        """Source in [provenance] of a value by its dotted key; empty if there is none."""
         return source_in(self.provenance, key)
 
     def assumed(self) -> list[str]:
-        """Values that were neither measured nor published."""
+        """Keys of values that were neither measured nor published."""
         return [key for key, source in self.provenance.items() if source.startswith("assumed")]
 
 
 def source_in(provenance: Mapping[str, str], key: str) -> str:
-    """What a table of sources says of a value: by its own key first, else by the first pattern that fits."""
+    """Source of a value in a provenance table: by its own key first, else by the first pattern that matches."""
     return sources_in(provenance)(key)
 
 
 def sources_in(provenance: Mapping[str, str]) -> Callable[[str], str]:
-    """The same for many values of one table."""
+    """Function from a dotted key to its source, for many values of one provenance table."""
     wild = [(_fits(pattern), source) for pattern, source in provenance.items() if _WILD.search(pattern)]
 
     def said(key: str) -> str:
@@ -193,7 +193,7 @@ def sources_in(provenance: Mapping[str, str]) -> Callable[[str], str]:
     return said
 
 
-_WILD = re.compile(r"[*?\[]")  # a pattern without one of these fits its own key alone
+_WILD = re.compile(r"[*?\[]")  # a pattern without these characters matches only its own key
 
 
 @functools.lru_cache(maxsize=1024)
@@ -202,7 +202,7 @@ def _fits(pattern: str) -> Callable[[str], re.Match[str] | None]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys of all values of a file; equal parts in a list are numbered from 1."""
+    """Dotted keys and values of a file; entries of a list are numbered from 1."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}" if path else str(key))
@@ -214,12 +214,12 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def parse(kind: type[VehicleSpec], file: Layers) -> VehicleSpec:
-    """A vehicle file by a template's grammar; raises `VehicleError` with all problems."""
+    """Parse a vehicle file by a template's grammar; raises `VehicleError` with all problems."""
     try:
         spec = kind.model_validate(file.data)
     except ValidationError as error:
-        found = grammar_words(kind, file.data, error, patterns={ID_PATTERN: ("an id", ID_CURE)})
-        raise VehicleError(*(file.problem(*words) for words in found)) from None
+        problems = grammar_words(kind, file.data, error, patterns={ID_PATTERN: ("an id", ID_CURE)})
+        raise VehicleError(*(file.problem(*words) for words in problems)) from None
     begin = f"begin with one of {', '.join(SOURCES)}"
     unsourced = {key: text for key, text in spec.provenance.items() if text.split(":")[0] not in SOURCES}
     if unsourced:

@@ -1,11 +1,11 @@
-"""Tables of a vehicle file that follow from what blocks declare.
+"""Tables of a vehicle file whose keys are generated from the declarations of blocks.
 
     class ContactTable(BlockTable):
         points_B_m: Annotated[list[Vector3], Field(min_length=3)]
         params = params_of(GroundContact, "stiffness_Npm damping_Nspm friction")
 
 gives the table the keys `stiffness_Npm`, `damping_Nspm` and `friction`, with the ranges and descriptions that
-`GroundContact` declares, and hands the values on: `diagram.add("contact", GroundContact(), **table.params)`.
+`GroundContact` declares, and passes the values on: `diagram.add("contact", GroundContact(), **table.params)`.
 
 A key is the parameter's name, `_B` if it is a vector of that frame, and its unit. Keys are the format of users' files,
 so they are written out here and only checked against the declaration: a unit that changes in a block is an error when
@@ -30,8 +30,8 @@ from ironbird.units import UNITS
 from ironbird.vehicles.blocks import blocks
 from ironbird.vehicles.spec import Table, VehicleSpec
 
-SPELLED = {"1": "", "1/s": "1ps", "1/m": "1pm", "rad/s/V": "radpsV"}  # units whose suffix is not that of the rule
-# Units of files that are not those of blocks: what they are inside, and the factor to it
+SPELLED = {"1": "", "1/s": "1ps", "1/m": "1pm", "rad/s/V": "radpsV"}  # units whose suffix does not follow the rule
+# Units of files that differ from those of blocks: the block's unit, and the factor to it
 OUTSIDE = {
     "deg": ("rad", math.radians(1.0)),
     "deg/s": ("rad/s", math.radians(1.0)),
@@ -41,7 +41,7 @@ OUTSIDE = {
 
 
 def suffix(unit: str) -> str:
-    """The end of a key for a unit: `N*s^2/m` is `Ns2pm`, per metre; what has no dimension has none."""
+    """Suffix of a key for a unit: `N*s^2/m` is `Ns2pm` (p: per); empty for dimensionless values."""
     if unit in SPELLED:
         return SPELLED[unit]
     return re.sub(r"[*^]", "", unit).removeprefix("1").replace("/", "p")
@@ -51,14 +51,14 @@ BY_SUFFIX = {suffix(unit): unit for unit in [*sorted(UNITS), *OUTSIDE]}
 
 
 def unit_of_key(key: str) -> str:
-    """The unit that the end of a key names, `1` if it names none; a frame is no unit."""
+    """Unit that the suffix of a key names, `1` if none; the letter of a frame is no unit."""
     name = re.sub(r"_B(?=_|$)", "", key.rpartition(".")[2])
     return BY_SUFFIX.get(name.rpartition("_")[2], "1") if "_" in name else "1"
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table and the parameter that takes its value."""
+    """A key of a table, and the block parameter that takes its value."""
 
     name: str
     parameter: str
@@ -69,12 +69,12 @@ class Key:
 
     @property
     def unit(self) -> str:
-        """The unit in the file: that of the key, or the declared one if the key does not name it."""
-        written = unit_of_key(self.name)
-        return self.signal.unit if written == "1" else written
+        """Unit in the file: that of the key, or the declared one if the key names none."""
+        named = unit_of_key(self.name)
+        return self.signal.unit if named == "1" else named
 
     def annotation(self) -> Any:
-        """The type of its values: a number, a list or rows of numbers within the declared range."""
+        """Type of its values: a number, a list or rows of numbers within the declared range."""
         bounds: dict[str, Any] = {}
         if self.positive and self.signal.low <= 0.0:
             bounds["gt"] = 0.0
@@ -89,7 +89,7 @@ class Key:
         return Annotated[kind, Field(description=self.signal.doc)]
 
     def default(self) -> Any:
-        """The declared default in the file's unit and shape."""
+        """Declared default in the file's unit and shape."""
         column = default_value(self.signal)
         if column is None:
             raise ModelError(f"key '{self.name}' may be left out, but parameter '{self.parameter}' has no default")
@@ -99,13 +99,13 @@ class Key:
         values = [row[0] for row in rows]
         return values if len(values) > 1 else values[0]
 
-    def value(self, given: Any) -> Number:
-        """The value that the block takes."""
-        return given if self.factor == 1.0 else (np.asarray(given, float) * self.factor).tolist()
+    def value(self, number: Any) -> Number:
+        """Value of the block's parameter from the value in the file."""
+        return number if self.factor == 1.0 else (np.asarray(number, float) * self.factor).tolist()
 
 
 class Params:
-    """The keys of a table that one block takes; read from a table, its values by parameter name."""
+    """Descriptor of the keys that one block takes; read from a table it gives the values by parameter name."""
 
     def __init__(self, *keys: Key) -> None:
         self.keys = keys
@@ -117,15 +117,15 @@ class Params:
     def __get__(self, table: Table | None, owner: type[Table]) -> Params | dict[str, Number]:
         if table is None:
             return self
-        given = [(key, getattr(table, key.name)) for key in self.keys]
-        return {key.parameter: key.value(value) for key, value in given if value is not None}
+        pairs = [(key, getattr(table, key.name)) for key in self.keys]
+        return {key.parameter: key.value(value) for key, value in pairs if value is not None}
 
 
 def params_of(block: type, keys: str) -> Params:
     """Keys of a table from the parameters that a class of blocks declares.
 
-    `KEY` stands for the parameter of that name without unit and frame. `KEY=PARAMETER` names a parameter that is called
-    otherwise, `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared
+    `KEY` is the parameter of that name (without unit and frame). `KEY=PARAMETER` maps a key to a parameter of another
+    name, `KEY>0` refuses zero where the block would take it, and `KEY?` may be left out: it is then the declared
     default. A key that the class also annotates has the type, range and default that are written there.
     """
     declared: dict[str, Param] = {}
@@ -153,11 +153,11 @@ def _key(block: str, declared: dict[str, Param], entry: str) -> Key:
 
 
 class BlockTable(Table):
-    """A table with keys of blocks: one attribute `params_of` for each block that takes some."""
+    """A table with keys of blocks: one attribute made by `params_of` for each block."""
 
     model_config = ConfigDict(ignored_types=(Params,))
 
-    if TYPE_CHECKING:  # keys of blocks are no annotations that a type checker could see
+    if TYPE_CHECKING:  # keys of blocks are invisible to type checkers
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -167,7 +167,7 @@ class BlockTable(Table):
         keys: dict[str, Key] = {}
         for part in vars(cls).values():
             for key in part.keys if isinstance(part, Params) else ():
-                keys.setdefault(key.name, key)  # what two blocks take has the range of the first
+                keys.setdefault(key.name, key)  # a key that two blocks take has the range of the first
         inherited = {name for base in cls.__mro__[1:] for name in getattr(base, "model_fields", {})}
         annotations = {name: kind for name, kind in written.items() if name not in keys}
         for name, key in keys.items():
@@ -181,7 +181,7 @@ class BlockTable(Table):
 
 
 def keys_of(table: type[BaseModel]) -> dict[str, Key]:
-    """The keys of a table that parameters of blocks declare."""
+    """Keys of a table that are declared by parameters of blocks."""
     parts = [part for base in reversed(table.__mro__) for part in vars(base).values() if isinstance(part, Params)]
     return {key.name: key for part in parts for key in part.keys}
 
@@ -189,7 +189,7 @@ def keys_of(table: type[BaseModel]) -> dict[str, Key]:
 def unit_of(spec: VehicleSpec, key: str) -> str:
     """The unit of a value of a vehicle file by its dotted key (`rotor.1.position_B_m`), `1` if it has none.
 
-    It is the one that the block declares which takes the value; of other values the one that the key names.
+    It is declared by the block that takes the value; for other values the key names it.
     """
     *tables, name = key.split(".")
     table: Any = spec

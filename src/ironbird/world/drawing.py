@@ -1,4 +1,4 @@
-"""A world from above: the renderer's own light, straight down, with names, pads, paths and a scale on top."""
+"""Drawing of a world from above: rendered straight down, with names, pads, paths and a scale on top."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ironbird.world.sensors.camera import srgb
 
 SIDE_PX = 720
 LEAST_M, MOST_M = 20.0, 20_000.0
-NAMED = 40  # more names than these would hide the picture
+NAMED = 40  # most names that are drawn
 
 
 def extent_m(world: World) -> float:
-    """Half the side of a square around the origin that holds what is worth seeing."""
+    """Half side in m of a square around the origin that contains all objects of the world."""
     reach = [LEAST_M, *(math.hypot(*o.p_N_m[:2]) for o in world.obstacles)]
     reach += [math.hypot(p.north_m, p.east_m) for p in world.pads if not p.mover]
     reach += [float(np.abs(m.positions_m[:, :2]).max()) for m in world.movers]
@@ -31,7 +31,7 @@ def extent_m(world: World) -> float:
 
 
 def from_above(world: World, half_m: float, side_px: int = SIDE_PX) -> np.ndarray:
-    """A picture (side, side, 3) of 8 bits, north up."""
+    """Image (side, side, 3) of 8 bits, north up."""
     scene = Scene(world)
     metres = (np.arange(side_px) - (side_px - 1) / 2) * 2 * half_m / side_px
     north, east = (part.reshape(-1) for part in np.meshgrid(-metres, metres, indexing="ij"))
@@ -47,7 +47,7 @@ def from_above(world: World, half_m: float, side_px: int = SIDE_PX) -> np.ndarra
 
 
 def draw(world: World) -> str:
-    """The drawing as SVG, with its picture inside."""
+    """The drawing as SVG, with the rendered image inside."""
     half = extent_m(world)
     picture = base64.b64encode(write_png(from_above(world, half))).decode()
     scale = SIDE_PX / (2 * half)

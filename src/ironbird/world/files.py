@@ -1,4 +1,4 @@
-"""Worlds from files: Ironbird's TOML, Gazebo's SDF, Aerialist's YAML; and the ones that come with Ironbird, by name."""
+"""Worlds from files (Ironbird's TOML, Gazebo's SDF, Aerialist's YAML) and the built-in ones by name."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ from ironbird.world.model import (
 BUILT_IN = Path(__file__).parent / "worlds"
 SCHEMA = 1
 OTHERS = {".sdf": read_sdf, ".world": read_sdf, ".yaml": read_aerialist, ".yml": read_aerialist}
-AXES = {  # of a mesh file to Ironbird's: forward (north), right (east), down
+AXES = {  # axes of a mesh file to Ironbird's: forward (north), right (east), down
     "z": np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]),
     "y": np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
     "ned": np.eye(3),
 }
-DRAWS = 200  # places that are tried for one thing that is strewn
+DRAWS = 200  # positions that are tried for one scattered object
 
 
 WORLDS: Registry[Path] = Registry(
@@ -75,12 +75,12 @@ WORLDS: Registry[Path] = Registry(
 
 
 def world_names() -> list[str]:
-    """Worlds by name: those that come with Ironbird, with packages, and those of the user."""
+    """Names of all worlds: built-in, of packages, and of the user."""
     return list(WORLDS)
 
 
 def is_built_in(name: str) -> bool:
-    """Whether a world comes with Ironbird."""
+    """Whether a world is built in."""
     return WORLDS.is_own(name)
 
 
@@ -126,10 +126,10 @@ def load_world(name: str | Path) -> World:
 
 
 def world_files(path: str | Path) -> list[Path]:
-    """All files of a world that is a file: itself first, then meshes, elevation and what these take."""
-    with noting_reads() as noted:
+    """All files of a world: its own file first, then meshes, elevation and the files that these read."""
+    with noting_reads() as paths:
         load_world(path)
-    return list(dict.fromkeys(noted))
+    return list(dict.fromkeys(paths))
 
 
 def world_of(source: Source) -> World:
@@ -139,13 +139,13 @@ def world_of(source: Source) -> World:
     try:
         table = g.WorldTable.model_validate(source.data)
     except ValidationError as error:
-        found = grammar_words(g.WorldTable, source.data, error)
-        raise WorldError(*(source.problem(*words) for words in found)) from None
+        errors = grammar_words(g.WorldTable, source.data, error)
+        raise WorldError(*(source.problem(*words) for words in errors)) from None
     return _Builder(source, table).world()
 
 
 class _Builder:
-    """From the tables of a file to a world; every error says the table it is about."""
+    """Builds a world from the tables of a file; every error names its table."""
 
     def __init__(self, source: Source, table: g.WorldTable) -> None:
         self.source, self.table = source, table
@@ -177,7 +177,7 @@ class _Builder:
         )  # fmt: skip
 
     def _within(self, path: KeyPath, make: Any, *arguments: Any) -> Any:
-        """Call, and let an error say where in the file it is."""
+        """Call `make`, and add the place in the file to an error."""
         try:
             return make(*arguments)
         except WorldError as error:
@@ -195,11 +195,11 @@ class _Builder:
         return self.materials[name]
 
     def _file(self, name: str) -> Path:
-        """A file that the world names: in its folder or below, so that the whole can be moved and kept."""
+        """Path of a file that the world names; it must be in the world's folder or below."""
         path = Path(name)
         folder = self.source.path.parent
         inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and bool(path.parts)
-        with contextlib.suppress(OSError, RuntimeError):  # a ring of links: reading it says so
+        with contextlib.suppress(OSError, RuntimeError):  # a loop of links: reading it reports the error
             inside = inside and (folder / path).resolve().is_relative_to(folder.resolve())
         if not inside:
             raise WorldError(f"file '{shortened(name)}' is not below the world's folder; put it beside the world")
@@ -210,16 +210,16 @@ class _Builder:
     def _terrain(self) -> Terrain:
         t = self.table.terrain
         material = self._named(t.material)
-        given = t.model_fields_set - {"kind", "material"}
+        keys = t.model_fields_set - {"kind", "material"}
         allowed = {
             "plane": {"height_m", "slope_north", "slope_east"},
             "hills": {"height_m", "length_m", "size_m", "spacing_m", "seed", "flat_m", "base_m"},
             "grid": {"file", "heights_m", "height_m", "spacing_m", "spacing_north_m", "spacing_east_m", "north_m",
                      "east_m", "low_m", "high_m", "latitude_deg", "longitude_deg", "extent_m"},
         }[t.kind]  # fmt: skip
-        if given - allowed:
+        if keys - allowed:
             raise WorldError(
-                f"{', '.join(sorted(given - allowed))} has no meaning for a terrain of kind {t.kind}; it takes "
+                f"{', '.join(sorted(keys - allowed))} has no meaning for a terrain of kind {t.kind}; it takes "
                 f"{', '.join(sorted(allowed))}"
             )
         if t.kind == "plane":
@@ -253,7 +253,7 @@ class _Builder:
             heights = t.low_m + heights * (t.high_m - t.low_m)
         rows, columns = heights.shape
         shift = 0.0
-        if tile.degrees:  # the middle becomes the origin
+        if tile.degrees:  # the centre of the tile becomes the origin
             latitude, longitude = tile.middle
             sample = grid_of(tile, heights, rows - 1.0, columns - 1.0, 0.0, 0.0, material)
             shift = round(float(sample.height_at(0.0, 0.0)), 3)
@@ -273,10 +273,10 @@ class _Builder:
         elevation = math.radians(entry.sun_elevation_deg)
         return Light(azimuth, elevation, entry.ambient, (red, green, blue), entry.visibility_m)
 
-    # ------------------------------------------------------------------ things
+    # ------------------------------------------------------------------ objects
 
     def _at(self, entry: g.ThingTable, name: str, half_m: float, on_path: bool = False) -> dict[str, Any]:
-        """What all things have; the foot stands on the ground below the middle."""
+        """Properties of all objects; the foot is on the ground below the centre."""
         foot = entry.height_m
         if entry.above == "ground" and not on_path:
             foot += float(self.ground.height_at(entry.north_m, entry.east_m))
@@ -314,7 +314,7 @@ class _Builder:
         )
 
     def _scatter(self, entry: g.ScatterTable) -> list[Obstacle]:
-        """Places one by one; a place too near to another one is drawn again."""
+        """Draw positions one by one; a position too close to another one is drawn again."""
         for key, (low, high) in (("tall_m", entry.tall_m), ("wide_m", entry.wide_m)):
             if low > high:
                 raise WorldError(f"{key} goes from {low:g} to {high:g}; write the smaller number first")
@@ -350,7 +350,7 @@ class _Builder:
             return [box]
         if entry.kind == "rock":
             return [Sphere(name, (north, east, -(ground + 0.2 * wide)), q, material, label, radius_m=wide / 2)]
-        crown = round(0.3 * tall, 3)  # its radius
+        crown = round(0.3 * tall, 3)  # radius
         leaves = self._named(entry.crown_material, material)
         trunk = Cylinder(
             f"{name}_trunk", (north, east, -(ground + tall / 2 - 0.25)), q, material, label, radius_m=wide / 2,
@@ -368,12 +368,12 @@ class _Builder:
 
     def _mover(self, entry: g.MoverTable) -> Mover:
         shapes = {kind: getattr(entry, kind) for kind in ("box", "cylinder", "sphere", "mesh")}
-        given = [kind for kind, shape in shapes.items() if shape is not None]
-        if len(given) != 1:
+        kinds = [kind for kind, shape in shapes.items() if shape is not None]
+        if len(kinds) != 1:
             raise WorldError(
-                f"mover '{entry.name}' has {', '.join(given) or 'no shape'}; give one of {', '.join(shapes)}"
+                f"mover '{entry.name}' has {', '.join(kinds) or 'no shape'}; give one of {', '.join(shapes)}"
             )
-        shape = getattr(self, f"_{given[0]}")(shapes[given[0]], entry.name, True)
+        shape = getattr(self, f"_{kinds[0]}")(shapes[kinds[0]], entry.name, True)
         path = np.array(entry.path, float)
         turns = np.zeros((len(path), 3))
         turns[:, 2] = np.radians(path[:, 4])

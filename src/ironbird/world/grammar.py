@@ -1,7 +1,7 @@
-"""What may stand in a world file. Angles in degrees and heights upwards, as people write them; `files.py` builds it.
+"""Grammar of world files. Angles are in degrees and heights are upwards; `files.py` builds the world.
 
-A thing's `height_m` is that of its foot over the ground below its place, or over the world's origin with
-`above = "origin"`. Its place is that of its middle; it is turned by yaw, pitch, roll about its middle.
+An object's `height_m` is that of its foot over the ground below it, or over the world's origin with
+`above = "origin"`. Its position is that of its centre, about which it is turned by yaw, pitch, roll.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self  # pydantic would copy a default for every file
+        return self  # pydantic would otherwise copy a default for every file
 
 
 class OriginTable(_Table):
-    """Where on the earth the world lies."""
+    """Geodetic position of the world's origin."""
 
     latitude_deg: Annotated[float, Field(ge=-90, le=90)]
     longitude_deg: Annotated[float, Field(ge=-180, le=180)]
@@ -67,14 +67,14 @@ class TerrainTable(_Table):
 
 
 class WaterTable(_Table):
-    """A level surface."""
+    """Water with a level surface at a height."""
 
     height_m: Metres = 0.0
     material: Name | None = None
 
 
 class LightTable(_Table):
-    """Sun and fog."""
+    """Position of the sun, sky colour and fog."""
 
     sun_azimuth_deg: Degrees = 143.0
     sun_elevation_deg: Annotated[float, Field(ge=-90, le=90)] = 46.0
@@ -84,7 +84,7 @@ class LightTable(_Table):
 
 
 class MaterialTable(_Table):
-    """A surface."""
+    """A surface material: colour, friction, restitution, reflectance."""
 
     friction: Annotated[float, Field(ge=0, le=10)] = 0.6
     restitution: Share = 0.2
@@ -95,7 +95,7 @@ class MaterialTable(_Table):
 
 
 class ThingTable(_Table):
-    """Where a thing is."""
+    """Position and attitude of an object."""
 
     name: Name | None = None
     north_m: Metres = 0.0
@@ -116,14 +116,14 @@ class BoxTable(ThingTable):
 
 
 class CylinderTable(ThingTable):
-    """An upright cylinder."""
+    """An upright cylinder with radius and height."""
 
     radius_m: Size
     tall_m: Size
 
 
 class SphereTable(ThingTable):
-    """A ball."""
+    """A sphere with a radius."""
 
     radius_m: Size
 
@@ -131,8 +131,8 @@ class SphereTable(ThingTable):
 class MeshTable(ThingTable):
     """Triangles from a file (.obj, .gltf, .glb, .stl); `up` is the axis that points up in it.
 
-    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as Ironbird. Without
-    it glTF is read with y, others with z.
+    z: x east, y north, z up, as in most programs; y: as in glTF, x east, y up, z south; ned: as Ironbird. Without it
+    glTF is read with y, others with z.
     """
 
     file: str
@@ -144,7 +144,7 @@ class MeshTable(ThingTable):
 class ScatterTable(_Table):
     """Things strewn over a square, at places that a seed draws: trees (trunk and crown), boxes or rocks (balls).
 
-    Around the origin a circle of `free_m` stays empty; `apart_m` is the least distance of two.
+    Around the origin a circle of `free_m` stays empty; `apart_m` is the least distance between two objects.
     """
 
     kind: Literal["tree", "box", "rock"]
@@ -177,7 +177,7 @@ class PadTable(_Table):
 
 
 class SwayTable(_Table):
-    """Motion on waves."""
+    """Motion of a ship on waves: heave, roll, pitch, period."""
 
     period_s: Annotated[float, Field(ge=0.1, le=1e4)] = 8.0
     heave_m: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -186,7 +186,7 @@ class SwayTable(_Table):
 
 
 class MoverTable(_Table):
-    """A thing on a path: rows of time, north, east, height, yaw; one of box, cylinder, sphere, mesh is its shape.
+    """An object on a path: rows of time, north, east, height, yaw; one of box, cylinder, sphere, mesh is its shape.
 
     `height_m` of the shape counts from the path.
     """
@@ -204,7 +204,7 @@ class MoverTable(_Table):
 
 
 class WorldTable(_Table):
-    """A world file."""
+    """Content of a world file: all its tables."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""

@@ -8,7 +8,7 @@ the largest deficit counts. For wind at an angle, W and L are the extents of the
 
 Only the steady wind is changed, and it is taken as equal at all heights. Not modelled: the step to the free wind at 3 d
 of the sources (the power law goes on), what is in front, beside and on top of a building, mass consistency, channelling
-in streets, turbulence in wakes, and wakes of spheres, meshes, movers and things that lean.
+in streets, turbulence in wakes, and wakes of spheres, meshes, movers and tilted objects.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import numpy as np
 from ironbird.rotations import matrix
 from ironbird.world.model import Box, Cylinder, World
 
-UPRIGHT = 1e-6  # how far an axis may lean
-LEAST_M = 0.5  # lower things have no lee
+UPRIGHT = 1e-6  # tolerance of an upright axis
+LEAST_M = 0.5  # lower objects have no lee
 LEAST_MPS = 1e-6
 
 
 def cavity_length_m(height_m: float, width_m: float, length_m: float) -> float:
-    """L_R of [Fackrell1984]; to the micrometre, so that it is the same on every machine."""
+    """Cavity length L_R of [Fackrell1984] in m, rounded to the micrometre so that it is the same on every machine."""
     ratio = width_m / height_m
     return round(1.8 * width_m / ((length_m / height_m) ** 0.3 * (1 + 0.24 * ratio)), 6)
 
 
 class Lee:
-    """The buildings of a world that stand in the wind. It has no memory."""
+    """The buildings of a world that shelter from the wind. Has no state."""
 
     def __init__(self, world: World) -> None:
         rows = []
@@ -53,7 +53,7 @@ class Lee:
         self._lengths: dict[tuple[float, float, float], float] = {}
 
     def change(self, places: np.ndarray, wind_N: np.ndarray) -> np.ndarray:
-        """What is added to the steady wind (k, 3) at places (k, 3), in N."""
+        """Change of the steady wind (k, 3) at positions (k, 3), m/s in N."""
         speed = np.sqrt((wind_N[:, :2] ** 2).sum(axis=1))
         share = np.ones(len(places))
         for lane in np.flatnonzero(speed > LEAST_MPS):
@@ -61,7 +61,7 @@ class Lee:
         return np.asarray((share - 1.0)[:, None] * wind_N)
 
     def share(self, place: np.ndarray, along: np.ndarray) -> float:
-        """The wind at a place as a share of the free one, which blows along a level direction."""
+        """Wind at a position as a share of the free wind, which blows along a level direction."""
         if not len(self.buildings):
             return 1.0
         north, east, ahead, beside, c, s, foot, high, round_one = self.buildings.T
@@ -85,7 +85,7 @@ class Lee:
     def _length(self, high: float, wide: float, deep: float) -> float:
         key = high, wide, deep
         if key not in self._lengths:
-            if len(self._lengths) > 10_000:  # the wind turns
+            if len(self._lengths) > 10_000:  # the cache is cleared: the wind direction keeps changing
                 self._lengths.clear()
             self._lengths[key] = cavity_length_m(*key)
         return self._lengths[key]

@@ -1,7 +1,7 @@
 """Square markers that cameras find: a black frame of one cell around 4 by 4 cells of data, white around it.
 
-Number 0 to 4095 in 12 bits; the corners of the data say which way it lies (one black, three white), so that a marker
-gives its turn. The form is that of AprilTags, the code is another: there is no correction of wrong bits.
+Number 0 to 4095 in 12 bits; the corners of the data (one black, three white) give its orientation. The form is that of
+AprilTags, with another code that corrects no wrong bits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CELLS = 8  # along a side: white rim, black frame, 4 cells of data, frame, rim
+CELLS = 8  # cells along a side: white rim, black frame, 4 cells of data, frame, rim
 DATA = [(row, column) for row in range(2, 6) for column in range(2, 6)]
 CORNERS = ((2, 2), (2, 5), (5, 5), (5, 2))  # the first is black, the others white
 BITS = [place for place in DATA if place not in CORNERS]
@@ -37,7 +37,7 @@ def marker_bits(number: int) -> int:
 
 @dataclass(frozen=True)
 class Found:
-    """A marker in a picture: its number, and the corners of its black frame (4, 2) as u, v, the upper left one first.
+    """A detected marker: its number, and the corners of its black frame (4, 2) as u, v, the upper left one first.
 
     The corners go round as seen on the marker: ahead-left, ahead-right, back-right, back-left.
     """
@@ -47,41 +47,41 @@ class Found:
 
     @property
     def centre_px(self) -> np.ndarray:
-        """Where the diagonals cross: the middle of the marker also under perspective."""
+        """Intersection of the diagonals: the centre of the marker also under perspective."""
         a, b, c, d = self.corners_px
         (ux, uy), (vx, vy), (wx, wy) = c - a, d - b, b - a
         share = (wx * vy - wy * vx) / (ux * vy - uy * vx)
         return np.asarray(a + share * (c - a))
 
     def distance_m(self, focal_px: float, side_m: float) -> float:
-        """How far the marker is, by the size of its frame; for one that is seen nearly from above."""
+        """Distance in m of the marker from the size of its frame; for a camera nearly above it."""
         sides = np.linalg.norm(self.corners_px - np.roll(self.corners_px, 1, axis=0), axis=1)
         return float(focal_px * side_m / sides.mean())
 
 
-FRAME_SHARE = (CELLS - 2) / CELLS  # of the side of a marker that its black frame has
-LEAST_PX = 60  # of dark pixels that may be a marker
+FRAME_SHARE = (CELLS - 2) / CELLS  # share of the marker's side that its black frame has
+LEAST_PX = 60  # least dark pixels of a marker
 
 
 def find_markers(picture: np.ndarray) -> list[Found]:
-    """Markers in a picture of 8 bits, grey or colour, the largest first.
+    """Detect markers in an 8-bit image, grey or colour; the largest first.
 
     Dark patches whose hull is a four-sided figure are read as markers through the perspective of their corners. A
     marker must be seen whole, with its white rim.
     """
     grey = picture.astype(float) if picture.ndim == 2 else picture @ np.array([0.2126, 0.7152, 0.0722])
     dark = grey < _threshold(grey)
-    found = []
+    markers = []
     for pixels in _patches(dark):
         corners = _four_corners(pixels)
         marker = None if corners is None else _read(grey, corners)
         if marker is not None:
-            found.append((len(pixels), marker))
-    return [marker for _, marker in sorted(found, key=lambda entry: -entry[0])]
+            markers.append((len(pixels), marker))
+    return [marker for _, marker in sorted(markers, key=lambda entry: -entry[0])]
 
 
 def _threshold(grey: np.ndarray) -> float:
-    """The level that parts dark and bright best (N. Otsu, IEEE Trans. SMC 9, 1979)."""
+    """Threshold that best separates dark and bright pixels (N. Otsu, IEEE Trans. SMC 9, 1979)."""
     counts = np.bincount(np.clip(grey, 0, 255).astype(int).ravel(), minlength=256).astype(float)
     below, levels = np.cumsum(counts), np.arange(256)
     sums = np.cumsum(counts * levels)
@@ -129,7 +129,7 @@ def _patches(dark: np.ndarray) -> list[np.ndarray]:
 
 
 def _four_corners(pixels: np.ndarray) -> np.ndarray | None:
-    """Corners (4, 2) as u, v, clockwise in the picture, of the four-sided figure around a patch; None if it is none."""
+    """Corners (4, 2) as u, v, clockwise, of the quadrilateral around a patch; None if the patch is none."""
     lines = pixels[:, 0]
     low, high = int(lines.min()), int(lines.max())
     if high - low < 5:
@@ -149,14 +149,14 @@ def _four_corners(pixels: np.ndarray) -> np.ndarray | None:
         return None
     corners = np.array([rim[i], rim[m], rim[k], rim[j]])
     area = abs(side[j] - side[m]) / 2
-    # a patch that fills less than the frame of a marker must, or more than its hull, is none
+    # a patch with less area than a marker's frame, or more than its hull, is no marker
     if not 0.5 < len(pixels) / area < 1.15:
         return None
     return corners
 
 
 def _read(grey: np.ndarray, corners: np.ndarray) -> Found | None:
-    """The marker within four corners; None if its frame, its corners or its contrast are not a marker's."""
+    """The marker within four corners; None if its frame, orientation corners or contrast are wrong."""
     size = CELLS - 2
     square = np.array([[0.0, 0.0], [size, 0.0], [size, size], [0.0, size]])
     try:
@@ -184,7 +184,7 @@ def _read(grey: np.ndarray, corners: np.ndarray) -> Found | None:
 
 
 def _perspective(square: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """The matrix (3, 3) that carries four points of a plane into the picture."""
+    """The matrix (3, 3) that maps four points of a plane to the image."""
     rows, right = [], []
     for (x, y), (u, v) in zip(square, corners, strict=True):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]

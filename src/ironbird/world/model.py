@@ -1,12 +1,12 @@
-"""What a world is: terrain, obstacles, materials, water, landing pads and objects that move on scripts.
+"""Definition of a world: terrain, obstacles, materials, water, landing pads and objects that move on scripts.
 
-Everything is in one north-east-down frame N, the one in which vehicles fly: metres, radians. Heights are written
-upwards from N's horizontal plane (`height_m` = -down), as people write them.
+Everything is in one north-east-down frame N, the one in which vehicles fly: metres, radians. Heights are upwards from
+N's horizontal plane (`height_m` = -down).
 
 The surface of every terrain is exact and the same for rays, contact and distances: a plane, or flat triangles over a
-grid. Each cell of a grid, with corners 00, 10 (one step north), 01 (one step east) and 11, has the triangles
-(00, 10, 11) and (00, 11, 01). Beyond its rim a grid goes on level, at right angles to the rim, for ever. Hills are a
-recipe for a grid.
+grid. Each cell of a grid, with corners 00, 10 (one step north), 01 (one step east) and 11, has the triangles (00, 10,
+11) and (00, 11, 01). Beyond its rim a grid continues level, at right angles to the rim, without end. Hills are a recipe
+for a grid.
 
 Not modelled: caves and overhangs in a terrain (use meshes), soil that yields, waves on the water, the earth's
 curvature below a world.
@@ -26,12 +26,12 @@ import numpy as np
 from ironbird.errors import WorldError, shortened
 from ironbird.rotations import from_euler, matrix
 
-FARTHEST_M = 1e6  # of any coordinate of a world
-SMALLEST_M = 1e-4  # of any size
-MOST_TRIANGLES = 4_000_000  # of one mesh
+FARTHEST_M = 1e6  # limit of any coordinate of a world
+SMALLEST_M = 1e-4  # least size of anything
+MOST_TRIANGLES = 4_000_000  # limit of one mesh
 MOST_GRID_POINTS = 16_000_000
 MOST_OBJECTS = 200_000
-MOST_KNOTS = 100_000  # of a mover's path
+MOST_KNOTS = 100_000  # limit of a mover's path
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -39,18 +39,18 @@ LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
 
 def _number(where: str, name: str, value: Any, low: float, high: float) -> float:
-    """A finite number within its bounds."""
+    """A finite number within its bounds; raises an error that names it."""
     if type(value) is float and low <= value <= high:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise WorldError(f"{where}: {name} is {shortened(repr(value))}; give a number")
-    if not low <= value <= high:  # false for NaN too
+    if not low <= value <= high:  # also false for NaN
         raise WorldError(f"{where}: {name} = {float(value):g} is outside [{low:g}, {high:g}]; give one within")
     return float(value)
 
 
 def _vector(where: str, name: str, value: Any, most: float = FARTHEST_M) -> Vector:
-    """Three finite numbers."""
+    """Three finite numbers; raises an error that names them."""
     try:
         north, east, down = value
     except (TypeError, ValueError):
@@ -60,7 +60,7 @@ def _vector(where: str, name: str, value: Any, most: float = FARTHEST_M) -> Vect
 
 
 def _quaternion(where: str, value: Any) -> Quaternion:
-    """A rotation; any length but zero is scaled to one."""
+    """A unit quaternion; any nonzero length is normalised."""
     q = np.asarray(value, float)
     length = float(np.linalg.norm(q)) if q.shape == (4,) else math.nan
     if not 1e-6 < length < 1e6:
@@ -70,14 +70,14 @@ def _quaternion(where: str, value: Any) -> Quaternion:
 
 
 def _frozen(array: Any, kind: type) -> np.ndarray:
-    """A copy that is never changed."""
+    """A read-only copy of an array."""
     copy: np.ndarray = np.array(array, dtype=kind, order="C")
     copy.setflags(write=False)
     return copy
 
 
 def upright(yaw_rad: float) -> Quaternion:
-    """q_NB of a thing that stands upright and is turned about down."""
+    """q_NB of an upright object with a heading in rad."""
     return math.cos(yaw_rad / 2), 0.0, 0.0, math.sin(yaw_rad / 2)
 
 
@@ -86,11 +86,11 @@ def upright(yaw_rad: float) -> Quaternion:
 
 @dataclass(frozen=True)
 class Material:
-    """A surface: how it rubs, rebounds, sends light back, and looks.
+    """A surface material: friction, restitution, reflectance and colour.
 
     `reflectance` is the share of a lidar's light that comes back from a white-paper-like (Lambert) surface; `colour`
     is red, green, blue in linear light, 0 to 1. With `checker_m` > 0 the surface is a checkerboard of squares of that
-    size, in `colour` and `colour_2`, so that cameras have something to hold on to.
+    size, in `colour` and `colour_2`, which gives cameras visual features.
     """
 
     name: str
@@ -133,12 +133,12 @@ class Plane:
             _number("terrain", name, getattr(self, name), -10.0, 10.0)
 
     def height_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Height of the surface over places."""
+        """Height in m of the surface at positions."""
         north, east = np.asarray(north_m, float), np.asarray(east_m, float)
         return self.height_m + self.slope_north * north + self.slope_east * east
 
     def normal_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Unit vectors out of the ground, in N."""
+        """Unit normals out of the ground at positions, in N."""
         return _normal(*np.broadcast_arrays(self.slope_north, self.slope_east + 0.0 * np.asarray(north_m, float)))
 
 
@@ -165,7 +165,7 @@ class Heightfield:
                 f"terrain: the grid has {heights.size} points, the most is {MOST_GRID_POINTS}; cut or thin it"
             )
         heights = _frozen(heights, float)
-        wrong = ~(np.abs(heights) <= FARTHEST_M)  # NaN too
+        wrong = ~(np.abs(heights) <= FARTHEST_M)  # also NaN
         if wrong.any():
             i, j = (int(n) for n in np.argwhere(wrong)[0])
             raise WorldError(
@@ -182,7 +182,7 @@ class Heightfield:
             _number("terrain", f"end of {name}", first + spacing * (count - 1), -FARTHEST_M, FARTHEST_M)
 
     def _cell(self, north_m: Any, east_m: Any) -> tuple[np.ndarray, ...]:
-        """Corner heights 00, 10, 01, 11, where in the cell (0 to 1), and whether that is on the grid."""
+        """Corner heights 00, 10, 01, 11, the position in the cell (0 to 1), and whether it is on the grid."""
         rows, columns = self.heights_m.shape
         x = (np.asarray(north_m, float) - self.north_m) / self.spacing_north_m
         y = (np.asarray(east_m, float) - self.east_m) / self.spacing_east_m
@@ -193,14 +193,14 @@ class Heightfield:
         return h[i, j], h[i + 1, j], h[i, j + 1], h[i + 1, j + 1], u - i, v - j, x == u, y == v
 
     def height_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Height of the triangles over places."""
+        """Height in m of the triangles at positions."""
         h00, h10, h01, h11, u, v, _, _ = self._cell(north_m, east_m)
         near_north = h00 + u * (h10 - h00) + v * (h11 - h10)  # triangle 00, 10, 11
         near_east = h00 + v * (h01 - h00) + u * (h11 - h01)  # triangle 00, 11, 01
         return np.where(u >= v, near_north, near_east)
 
     def normal_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Unit vectors out of the ground, in N; beyond the rim the ground is level at right angles to it."""
+        """Unit normals out of the ground, in N; beyond the rim the ground is level at right angles to it."""
         h00, h10, h01, h11, u, v, in_north, in_east = self._cell(north_m, east_m)
         north = np.where(u >= v, h10 - h00, h11 - h01) / self.spacing_north_m
         east = np.where(u >= v, h11 - h10, h01 - h00) / self.spacing_east_m
@@ -208,7 +208,7 @@ class Heightfield:
 
 
 def _normal(slope_north: np.ndarray, slope_east: np.ndarray) -> np.ndarray:
-    """The unit normal, out of the ground (up is -z), of a surface that rises so."""
+    """Unit normal out of the ground (up is -z) of a surface with these slopes."""
     length = np.sqrt(slope_north**2 + slope_east**2 + 1.0)
     return np.stack([-slope_north / length, -slope_east / length, -1.0 / length], axis=-1)
 
@@ -247,7 +247,7 @@ class Hills:
 
     @functools.cached_property
     def grid(self) -> Heightfield:
-        """The terrain itself."""
+        """The terrain as a grid of heights."""
         count = round(self.size_m / self.spacing_m) + 1
         place = (np.arange(count) - (count - 1) / 2) * self.spacing_m
         north, east = place[:, None], place[None, :]
@@ -257,7 +257,7 @@ class Hills:
             for _ in range(4):
                 angle, phase = random.uniform(0.0, 2 * math.pi, 2)
                 k = 2 * math.pi * 2.0**octave / self.length_m
-                share = 2.0**-octave  # slopes of all waves are alike
+                share = 2.0**-octave  # equal slopes for all waves
                 heights += share * np.sin(k * (math.cos(angle) * north + math.sin(angle) * east) + phase)
                 power += share**2 / 2
         heights *= self.height_m / math.sqrt(power)
@@ -269,11 +269,11 @@ class Hills:
         return Heightfield(heights, self.spacing_m, self.spacing_m, first, first, self.material)
 
     def height_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Height of the triangles over places."""
+        """Height in m of the triangles at positions."""
         return self.grid.height_at(north_m, east_m)
 
     def normal_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Unit vectors out of the ground, in N."""
+        """Unit normals out of the ground at positions, in N."""
         return self.grid.normal_at(north_m, east_m)
 
 
@@ -296,7 +296,7 @@ class Water:
 
 @dataclass(frozen=True)
 class _Shape:
-    """A thing with its place: `p_N_m` is the centre (of a mesh: its origin), `q_NB` turns its own axes into N.
+    """An object with its pose: `p_N_m` is the centre (of a mesh: its origin), `q_NB` rotates its own axes to N.
 
     `label` is its class in semantic images: building, tree, car …
     """
@@ -313,12 +313,12 @@ class _Shape:
 
     @property
     def where(self) -> str:
-        """For messages."""
+        """Name of the object for messages."""
         return f"{type(self).__name__.lower()} '{shortened(self.name)}'"
 
     @property
     def R_NB(self) -> np.ndarray:
-        """Maps the thing's own axes into N."""
+        """Rotation matrix from the object's own axes to N."""
         return matrix(self.q_NB)
 
 
@@ -351,7 +351,7 @@ class Cylinder(_Shape):
 
 @dataclass(frozen=True)
 class Sphere(_Shape):
-    """A ball."""
+    """A sphere with a radius in m."""
 
     radius_m: float = 0.5
 
@@ -361,7 +361,7 @@ class Sphere(_Shape):
 
 
 def equal_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Different rows of a matrix in their order, and the number among these of each row: `np.unique`, but faster."""
+    """Distinct rows of a matrix in order, and the index of each row among them: `np.unique`, but faster."""
     order = np.lexsort(rows.T[::-1])
     ordered = rows[order]
     is_first = np.ones(len(rows), bool)
@@ -425,7 +425,7 @@ class Mesh(_Shape):
             )
 
     def _corners(self) -> np.ndarray:
-        """Triangles (n, 3) without those that have no area; vertices at equal places count as one.
+        """Triangles (n, 3) without those of zero area; vertices at equal positions count as one.
 
         Many exporters write each corner of a face for itself.
         """
@@ -438,7 +438,7 @@ class Mesh(_Shape):
 
     @property
     def _watertight(self) -> bool:
-        """Whether every edge belongs to two triangles, whichever way they run along it."""
+        """Whether every edge belongs to two triangles, in any direction."""
         corners = self._corners()
         ends = np.sort(np.stack([corners, corners[:, [1, 2, 0]]], axis=-1).reshape(-1, 2), axis=1)
         counts = np.bincount(equal_rows(ends)[1])
@@ -482,7 +482,7 @@ class Pad:
     radius_m: float = 1.0
     yaw_rad: float = 0.0
     marker: int = -1
-    mover: str = ""  # on this mover; north and east are then forward and right of its centre
+    mover: str = ""  # lies on this mover; north and east are then forward and right of its centre
     material: Material = Material("pad", colour=(0.25, 0.25, 0.25), reflectance=0.3)
 
     def __post_init__(self) -> None:
@@ -496,7 +496,7 @@ class Pad:
 
 @dataclass(frozen=True)
 class Sway:
-    """How a ship moves on waves: heave, roll and pitch as sines of one period, each with its own phase of the wave.
+    """Motion of a ship on waves: heave, roll and pitch as sines of one period, each with its own phase of the wave.
 
     A regular sea from one side; no drift, no irregular waves.
     """
@@ -513,7 +513,7 @@ class Sway:
         _number("sway", "pitch_rad", self.pitch_rad, 0.0, 1.5)
 
     def at(self, time_s: float) -> tuple[float, float, float]:
-        """Heave (down positive), roll and pitch; a quarter period lies between heave and the turns."""
+        """Heave in m (down positive), roll and pitch in rad; the turns lag heave by a quarter period."""
         angle = 2 * math.pi * time_s / self.period_s
         return -self.heave_m * math.sin(angle), self.roll_rad * math.cos(angle), self.pitch_rad * math.cos(angle)
 
@@ -560,7 +560,7 @@ class Mover:
         object.__setattr__(self, "euler_rad", _frozen(np.unwrap(turns, axis=0), float))
 
     def pose_at(self, time_s: float) -> tuple[np.ndarray, np.ndarray]:
-        """Its place p_N_m and attitude q_NB at a time."""
+        """Position p_N_m and attitude q_NB at a time in s."""
         knots = self.times_s
         on_path = float(time_s)
         if self.repeat and on_path > knots[0]:
@@ -574,7 +574,7 @@ class Mover:
         return place, from_euler(turn)
 
     def velocity_at(self, time_s: float) -> np.ndarray:
-        """How fast its origin moves, in N: the difference over 2 ms."""
+        """Velocity of its origin in N, m/s: the difference over 2 ms."""
         before = max(time_s - 1e-3, 0.0)
         return (self.pose_at(time_s + 1e-3)[0] - self.pose_at(before)[0]) / (time_s + 1e-3 - before)
 
@@ -584,7 +584,7 @@ class Mover:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where on the earth N's origin is; `height_m` above mean sea level."""
+    """Geodetic position of N's origin; `height_m` above mean sea level."""
 
     latitude_deg: float
     longitude_deg: float
@@ -598,7 +598,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Light:
-    """What cameras need of the day: where the sun stands, the sky's colour, and fog.
+    """Light for cameras: direction of the sun, colour of the sky, and fog.
 
     `visibility_m` is the meteorological optical range, at which 5 % of the contrast is left (0: clear).
     """
@@ -619,7 +619,7 @@ class Light:
 
 @dataclass(frozen=True)
 class World:
-    """Everything around the vehicles."""
+    """Everything around the vehicles: terrain, obstacles, water, pads, movers and light."""
 
     name: str
     title: str = ""
@@ -631,7 +631,7 @@ class World:
     movers: tuple[Mover, ...] = ()
     origin: Origin | None = None
     light: Light = Light()
-    missing: tuple[str, ...] = ()  # what an imported file says and a world does not
+    missing: tuple[str, ...] = ()  # content of an imported file that a world does not support
     lee: bool = False  # the steady wind is weaker behind buildings
 
     def __post_init__(self) -> None:
@@ -652,27 +652,27 @@ class World:
 
     @functools.cached_property
     def ground(self) -> Plane | Heightfield:
-        """The terrain's surface as rays and contact see it."""
+        """The terrain's surface for rays and contact."""
         return self.terrain.grid if isinstance(self.terrain, Hills) else self.terrain
 
     def height_at(self, north_m: Any, east_m: Any) -> np.ndarray:
-        """Height of the ground (below water: of its floor) over places; obstacles do not count."""
+        """Height in m of the ground (below water: of its floor) at positions; obstacles do not count."""
         return self.ground.height_at(north_m, east_m)
 
     def mover(self, name: str) -> Mover:
-        """A mover by name."""
-        found = next((mover for mover in self.movers if mover.name == name), None)
-        if found is None:
+        """The mover with a name; raises if there is none."""
+        match = next((mover for mover in self.movers if mover.name == name), None)
+        if match is None:
             known = ", ".join(mover.name for mover in self.movers) or "none"
             raise WorldError(f"world '{self.name}' has no mover '{shortened(name)}'; there is {known}")
-        return found
+        return match
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of all that the world says: equal worlds, equal digests, however they were written down."""
-        told = hashlib.sha256()
-        _tell(told, self)
-        return told.hexdigest()
+        """SHA-256 of the world's content: equal for equal worlds, whatever file they come from."""
+        digest = hashlib.sha256()
+        _feed_hash(digest, self)
+        return digest.hexdigest()
 
 
 def _once(what: str, names: Sequence[str]) -> None:
@@ -685,24 +685,24 @@ def _once(what: str, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _tell(told: Any, value: Any) -> None:
-    """Feed a value, its type and its parts into a hash."""
+def _feed_hash(digest: Any, value: Any) -> None:
+    """Feed a value, its type and its parts to a hash."""
     if is_dataclass(value):
-        told.update(f"<{type(value).__name__}".encode())
+        digest.update(f"<{type(value).__name__}".encode())
         for one in fields(value):
-            if one.name == "lee" and not getattr(value, one.name):  # digests of before stay
+            if one.name == "lee" and not getattr(value, one.name):  # keeps the digests of earlier versions
                 continue
-            told.update(f" {one.name}=".encode())
-            _tell(told, getattr(value, one.name))
-        told.update(b">")
+            digest.update(f" {one.name}=".encode())
+            _feed_hash(digest, getattr(value, one.name))
+        digest.update(b">")
     elif isinstance(value, np.ndarray):
-        told.update(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
+        digest.update(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
     elif isinstance(value, Mapping):
-        _tell(told, sorted(value.items()))
+        _feed_hash(digest, sorted(value.items()))
     elif isinstance(value, list | tuple):
-        told.update(f"({len(value)}".encode())
+        digest.update(f"({len(value)}".encode())
         for entry in value:
-            _tell(told, entry)
-        told.update(b")")
+            _feed_hash(digest, entry)
+        digest.update(b")")
     else:
-        told.update(f"{type(value).__name__}:{value!r};".encode())
+        digest.update(f"{type(value).__name__}:{value!r};".encode())

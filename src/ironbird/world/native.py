@@ -31,11 +31,11 @@ PAD = np.dtype(
      ("pad", np.int32), ("top", float)]
 )  # fmt: skip
 _P, _I, _L, _D = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
-MOST_NUMBERS = 2**29  # of one sample: what the counter has room for
+MOST_NUMBERS = 2**29  # limit of one sample: range of the counter
 
 
 class SceneC(ctypes.Structure):
-    """`scene_t` of the C code."""
+    """Structure `scene_t` of the C code."""
 
     _fields_ = [
         ("nodes", _P), ("prims", _P), ("kinds", _P), ("objects", _P), ("root", _L), ("cells", _P), ("norths", _P),
@@ -46,7 +46,7 @@ class SceneC(ctypes.Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The compiled code; the first call on a machine takes some seconds."""
+    """The compiled library; the first call on a machine takes some seconds."""
     lib = native.load(SOURCE.read_text(encoding="utf-8"), 1)
     lib.iw_build.restype = lib.iw_build_grid.restype = lib.iw_cast.restype = _L
     lib.iw_build.argtypes = [_P, _L, _P, _P]
@@ -65,7 +65,7 @@ def library() -> ctypes.CDLL:
 
 
 def sine_cosine(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sines and cosines of angles, to the same bits on every machine."""
+    """Sines and cosines of angles in rad, with the same bits on every machine."""
     x = np.ascontiguousarray(x, float)
     sine, cosine = np.empty_like(x), np.empty_like(x)
     library().iw_sine_cosine(x.size, x.ctypes.data, sine.ctypes.data, cosine.ctypes.data)
@@ -73,7 +73,7 @@ def sine_cosine(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exponential(x: np.ndarray) -> np.ndarray:
-    """e to the power of each number, alike."""
+    """Exponential of each number, with the same bits on every machine."""
     x = np.ascontiguousarray(x, float)
     out = np.empty_like(x)
     library().iw_exponential(x.size, x.ctypes.data, out.ctypes.data)
@@ -81,7 +81,7 @@ def exponential(x: np.ndarray) -> np.ndarray:
 
 
 def turn_rays(places: np.ndarray, rotations: np.ndarray, rays: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Origins and directions in N of rays in a sensor's axes; poses are shared by equal parts of the rays."""
+    """Origins and directions in N of rays given in a sensor's axes; equal parts of the rays share a pose."""
     places, rotations, rays = (np.ascontiguousarray(part, float) for part in (places, rotations, rays))
     each, rest = divmod(len(rays), len(places))
     if rest or len(rotations) != len(places):
@@ -101,10 +101,10 @@ def _random(seed: int, stream: str, sample: int, count: int, normal: bool) -> np
 
 
 def normals(seed: int, stream: str, sample: int, count: int) -> np.ndarray:
-    """Standard normal numbers: number k depends on seed, stream, sample and k alone (`ib_noise.h`)."""
+    """Standard normal numbers: number k depends only on seed, stream, sample and k (`ib_noise.h`)."""
     return _random(seed, stream, sample, count, True)
 
 
 def uniforms(seed: int, stream: str, sample: int, count: int) -> np.ndarray:
-    """Numbers in (0, 1), drawn alike."""
+    """Uniform numbers in (0, 1); number k depends only on seed, stream, sample and k."""
     return _random(seed, stream, sample, count, False)

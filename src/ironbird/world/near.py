@@ -1,8 +1,8 @@
-"""What of a world is near a vehicle: the nearest shapes as slots of the kernel, and the ground below.
+"""Surroundings of a vehicle in a world: the nearest shapes as slots of the kernel, and the ground below.
 
-Distances are exact for boxes, cylinders and balls. A triangle of a mesh stands as the plate behind it: the rectangle
+Distances are exact for boxes, cylinders and balls. A triangle of a mesh is replaced by the plate behind it: a rectangle
 around the triangle, `PLATE_M` thick to the inside (a sheet: to both sides), so that sharp tips of thin meshes are
-blunt. A mover with a mesh stands as the box around it. Everything further than `REACH_M` away counts as not there.
+blunt. A mover with a mesh is replaced by the box around it. Objects farther than `REACH_M` are ignored.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ironbird.world.rays import Scene
 
 REACH_M = 50.0
 PLATE_M = 0.1
-FEW = 48  # shapes that are all looked at, without a search for the nearest cells
-MOST_RESTITUTION = 0.9  # the law of contact holds up to here with the kernel's step
-START_DEPTH_M = 1e-3  # a vehicle may begin so deep in something: it stands on it
+FEW = 48  # number of shapes that are all examined, without a search for the nearest cells
+MOST_RESTITUTION = 0.9  # limit of the contact law with the kernel's step
+START_DEPTH_M = 1e-3  # depth in an obstacle that is allowed at the start: the vehicle stands on it
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Primitives as arrays: the columns of slots, (SLOT_ROWS, n), and the radius of a ball around each."""
+    """Shapes as arrays: the columns of slots, (SLOT_ROWS, n), and the radius of a bounding sphere for each."""
 
     columns: np.ndarray
     bounds_m: np.ndarray
@@ -61,7 +61,7 @@ def columns_of(shape: Obstacle) -> np.ndarray:
 
 
 def _plates(mesh: Mesh) -> np.ndarray:
-    """A plate behind each triangle, along its shortest side: two halves of a rectangle make the same plate."""
+    """A plate behind each triangle, along its shortest side: two halves of a rectangle give the same plate."""
     R = mesh.R_NB
     corners = (mesh.vertices_m @ R.T + mesh.p_N_m)[mesh.triangles]  # (n, 3, 3)
     sides = np.roll(corners, -1, axis=1) - corners
@@ -98,7 +98,7 @@ def _plates(mesh: Mesh) -> np.ndarray:
 
 
 def _bounds(columns: np.ndarray) -> np.ndarray:
-    """Radius of a ball around each shape."""
+    """Radius of a bounding sphere for each shape."""
     kind, half = columns[sh.KIND], columns[sh.HALF : sh.HALF + 3]
     box = np.sqrt((half**2).sum(axis=0))
     return np.asarray(
@@ -107,7 +107,7 @@ def _bounds(columns: np.ndarray) -> np.ndarray:
 
 
 class Near:
-    """Looks up a world. It has no memory: what it says depends on time and place alone."""
+    """Search for near shapes of a world. Has no state: the result depends only on time and position."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -117,7 +117,7 @@ class Near:
         count = columns.shape[1]
         self._table = np.ascontiguousarray(columns.T)
         self._index = np.arange(count, dtype=np.int32)
-        self._cells: dict[tuple[int, int], tuple[int, int]] = {}  # which part of the index
+        self._cells: dict[tuple[int, int], tuple[int, int]] = {}  # range of the index for each cell
         if count > FEW:
             self._sort()
         self.anything = bool(count or world.movers)
@@ -125,7 +125,7 @@ class Near:
         self._decks = {pad.mover for pad in world.pads if pad.mover}
 
     def _sort(self) -> None:
-        """Which shapes are within reach of each cell of a level grid of `REACH_M`."""
+        """Build the index of shapes within reach of each cell of a level grid of `REACH_M`."""
         centre, bounds = self.fixed.columns[sh.CENTRE : sh.CENTRE + 2], self.fixed.bounds_m
         low = np.floor((centre - bounds - REACH_M) / REACH_M).astype(int)
         high = np.floor((centre + bounds + REACH_M) / REACH_M).astype(int)
@@ -134,12 +134,12 @@ class Near:
             for i in range(low[0, number], high[0, number] + 1):
                 for j in range(low[1, number], high[1, number] + 1):
                     cells.setdefault((i, j), []).append(number)
-        ends = np.cumsum([0, *(len(found) for found in cells.values())]).tolist()
+        ends = np.cumsum([0, *(len(numbers) for numbers in cells.values())]).tolist()
         self._cells = {cell: (ends[k], ends[k + 1]) for k, cell in enumerate(cells)}
-        self._index = np.array([number for found in cells.values() for number in found], np.int32)
+        self._index = np.array([number for numbers in cells.values() for number in numbers], np.int32)
 
     def moving(self, time_s: float) -> Shapes:
-        """Movers at a time."""
+        """Shapes of the movers at a time."""
         columns = [self._mover(number, time_s) for number in range(len(self.world.movers))]
         table = np.stack(columns, axis=1) if columns else np.zeros((sh.SLOT_ROWS, 0))
         return Shapes(table, _bounds(table))
@@ -165,10 +165,10 @@ class Near:
     def slots(self, places: np.ndarray, time_s: float, count: int, more: Shapes | None = None) -> np.ndarray:
         """The `count` nearest shapes of each place (k, 3), (k, count, SLOT_ROWS), the nearest first.
 
-        `more` are shapes beside the world's: decks of other vehicles.
+        `more` are shapes in addition to the world's: decks of other vehicles.
         """
         places = np.ascontiguousarray(places, float)
-        found = np.zeros((len(places), count, sh.SLOT_ROWS))
+        result = np.zeros((len(places), count, sh.SLOT_ROWS))
         moving = self.moving(time_s) if self.world.movers else None
         parts = [part.columns.T for part in (moving, more) if part is not None]
         loose = np.ascontiguousarray(np.concatenate([*parts, np.zeros((0, sh.SLOT_ROWS))]))
@@ -176,12 +176,12 @@ class Near:
         library().iw_near(
             len(places), places.ctypes.data, self._table.ctypes.data, self.fixed.bounds_m.ctypes.data,
             self._index.ctypes.data, first.ctypes.data, last.ctypes.data, loose.ctypes.data, len(loose), count,
-            REACH_M, found.ctypes.data,
+            REACH_M, result.ctypes.data,
         )  # fmt: skip
-        return found
+        return result
 
     def _lists(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which part of `_index` has the fixed shapes within reach of each place."""
+        """Range of `_index` with the fixed shapes within reach of each position."""
         if not self._cells:
             return np.zeros(len(places), np.int64), np.full(len(places), len(self._index), np.int64)
         cells = np.floor(places[:, :2] / REACH_M).astype(int).tolist()
@@ -189,14 +189,14 @@ class Near:
         return np.ascontiguousarray(parts[:, 0]), np.ascontiguousarray(parts[:, 1])
 
     def ground(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """z (down) of the ground below places (k, 3), and its change per metre north and east, (k, 2)."""
+        """z (down) in m of the ground below positions (k, 3), and its slope north and east, (k, 2)."""
         north, east = places[:, 0], places[:, 1]
         normal = np.broadcast_to(self.world.ground.normal_at(north, east), places.shape)
         # z = -height; the normal is (-h_n, -h_e, -1) over its length, and dz/dn = -h_n
         return -self.world.height_at(north, east), -normal[:, :2] / normal[:, 2:]
 
     def check_start(self, who: str, centre: np.ndarray, balls: np.ndarray, radius_m: float) -> None:
-        """Raise if a hull of balls (n, 3) around a place begins inside an obstacle."""
+        """Raise if a hull of balls (n, 3) around a position begins inside an obstacle."""
         distances, numbers = self._scene.distance(balls, terrain=False)
         deepest = int(distances.argmin())
         depth_m = radius_m - float(distances[deepest])

@@ -21,18 +21,18 @@ from ironbird.world.sensors.sensor import Sensor
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PICTURES = {"rgb": 1.0, "label": 1.0, "depth_m": 1000.0}  # arrays that are written as pictures, and their scale
+PICTURES = {"rgb": 1.0, "label": 1.0, "depth_m": 1000.0}  # arrays that are written as images, and their scale
 
 
 def write_samples(folder: Path, sensors: Sequence[Sensor], samples: Iterable[Sample]) -> list[Path]:
-    """Write all samples; gives the files of the tables."""
+    """Write all samples; returns the paths of the tables."""
     import pyarrow.parquet as pq
 
     folder.mkdir(parents=True, exist_ok=True)
     by_sensor: dict[str, list[Sample]] = {sensor.name: [] for sensor in sensors}
     for sample in samples:
         by_sensor[sample.sensor].append(sample)
-    written = []
+    paths = []
     for sensor in sensors:
         rows = by_sensor[sensor.name]
         for sample in rows:
@@ -41,8 +41,8 @@ def write_samples(folder: Path, sensors: Sequence[Sensor], samples: Iterable[Sam
         path = folder / f"{sensor.name}.parquet"
         with replacing(path) as part:
             pq.write_table(_table(sensor, rows), part)
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
 def _write_picture(folder: Path, key: str, sample: Sample) -> None:

@@ -19,7 +19,7 @@ MOST_PIXELS = 64_000_000
 
 
 def read_png(data: bytes) -> tuple[np.ndarray, int]:
-    """Pixels (rows, columns, channels) and the number that stands for white."""
+    """Pixels (rows, columns, channels), and the value of white."""
     if data[:8] != SIGNATURE:
         raise WorldError("this is no PNG picture; export it as PNG")
     place, head, body = 8, b"", []
@@ -87,7 +87,7 @@ def _unfiltered(rows: np.ndarray, step: int) -> np.ndarray:
 
 
 def write_png(pixels: np.ndarray) -> bytes:
-    """A picture of 8 or 16 bits: (rows, columns) grey or (rows, columns, 3) colour."""
+    """PNG file of an 8- or 16-bit image: (rows, columns) grey or (rows, columns, 3) colour."""
     if pixels.dtype not in (np.uint8, np.uint16) or pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (3,)):
         raise WorldError(
             f"a picture of {pixels.dtype} {pixels.shape} is not written; give 8 or 16 bits, grey or colour"

@@ -1,8 +1,8 @@
-"""A world as rays see it: ranges, normals, distances, colours. The work is done in `c/rays.c`.
+"""Ray casting in a world: ranges, normals, distances, colours. Computed in `c/rays.c`.
 
 Objects are numbered: 0 the terrain, 1 the water, then obstacles, pads, movers and bodies (other vehicles) in their
-order; -1 is nothing. Pads are paint: a ray hits the ground, and the number of the pad is given where it is asked
-for (`seen`). A ray that starts inside something hits its wall from within.
+order; -1 is nothing. Pads are paint: a ray hits the ground, and the number of the pad is returned by `seen`. A ray that
+starts inside an object hits its wall from within.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ironbird.world.marker import CELLS, marker_bits
 from ironbird.world.model import FARTHEST_M, Box, Cylinder, Material, Mesh, Obstacle, Pad, Plane, World
 from ironbird.world.native import BODY, NODE, PAD, PAINT, SceneC, library
 
-RIM_M = 1e8  # how far the ground goes on beyond a grid
+RIM_M = 1e8  # m by which the ground extends beyond a grid
 ROW = 16
 SEE_WATER = 1
-KINDS = {Box: 1, Cylinder: 2}  # of primitives in the C code; 0 is a triangle, 3 a sphere
+KINDS = {Box: 1, Cylinder: 2}  # kinds of primitives in the C code; 0 is a triangle, 3 a sphere
 TERRAIN, WATER, NOTHING = 0, 1, -1
 
 
 @dataclass(frozen=True)
 class Hits:
-    """What rays hit: ranges in metres (`most` where nothing is), object numbers, unit normals out of the surface."""
+    """Results of rays: ranges in metres (`most` where nothing is hit), object numbers, unit normals of surfaces."""
 
     range_m: np.ndarray
     object: np.ndarray
@@ -42,7 +42,7 @@ def _address(array: np.ndarray | None) -> Any:
 
 
 def _rows(values: Any, what: str) -> np.ndarray:
-    """Vectors as rows of three, as the C code takes them."""
+    """Vectors as rows of three, in the memory layout of the C code."""
     array = np.ascontiguousarray(values, float)
     if array.ndim != 2 or array.shape[1] != 3:
         raise WorldError(f"{what} have shape {array.shape}; give rows of three (n, 3)")
@@ -50,7 +50,7 @@ def _rows(values: Any, what: str) -> np.ndarray:
 
 
 class Scene:
-    """A world with everything where it is at one moment; `at` moves it on, `place` puts a body somewhere.
+    """A world at one moment; `at` changes the time, `place` sets the pose of a body.
 
     `bodies` are shapes of other vehicles, around their own origin; they start far away until they are placed.
     """
@@ -66,13 +66,13 @@ class Scene:
         self.labels = (*labels, *(m.shape.label for m in world.movers), *(b.label for b in bodies))
         self._c = SceneC()
         self._lib = library()
-        self._kept: list[np.ndarray] = []  # arrays that the C code looks at
+        self._kept: list[np.ndarray] = []  # arrays that the C code points to
         self._ground(world)
         self._things(world)
         self._paint(world)
         self.at(0.0)
 
-    # ------------------------------------------------------------------ making
+    # ------------------------------------------------------------------ construction
 
     def _keep(self, array: np.ndarray) -> int:
         self._kept.append(array)
@@ -96,7 +96,7 @@ class Scene:
         c.cells = self._keep(nodes[:used].copy())
 
     def _things(self, world: World) -> None:
-        """One tree over all that stands still, one for each mesh that moves."""
+        """Build one tree over all static objects, and one for each mesh that moves."""
         c = self._c
         prims, kinds, objects, bounds = [np.zeros((0, ROW))], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], []
         for number, thing in enumerate(world.obstacles, start=2):
@@ -171,10 +171,10 @@ class Scene:
             if pad.marker >= 0:
                 row["cells"], row["marker"] = CELLS, marker_bits(pad.marker)
 
-    # ------------------------------------------------------------------ moving
+    # ------------------------------------------------------------------ motion
 
     def at(self, time_s: float) -> Scene:
-        """Put all movers where their scripts say."""
+        """Set all movers to their poses at a time in s."""
         for number, mover in enumerate(self.world.movers):
             place, turn = mover.pose_at(time_s)
             rotation = matrix(turn)
@@ -182,7 +182,7 @@ class Scene:
         return self
 
     def place(self, body: int, p_N_m: Any, q_NB: Any) -> None:
-        """Put a body's origin somewhere; bodies count from 0."""
+        """Set the pose of a body; bodies are numbered from 0."""
         if not 0 <= body < len(self.bodies):
             raise WorldError(f"body {body} is not there; the scene has {len(self.bodies)}")
         shape = self.bodies[body]
@@ -196,16 +196,16 @@ class Scene:
         self._moving[number]["R"] = matrix(turn).reshape(-1)
 
     def pose_of(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Place and R_NB of a mover or body, by its object number, as the C code has it."""
+        """Position and R_NB of a mover or body by its object number, from the C code."""
         row = self._moving[number - self.first_mover]
         return row["p"].copy(), row["R"].reshape(3, 3).copy()
 
-    # ------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------ queries
 
     def cast(
         self, origins_m: Any, directions: Any, most_m: float = FARTHEST_M, *, skip: int = -2, water: bool = True
     ) -> Hits:
-        """The first thing on each ray; directions have any length but zero, ranges are in metres.
+        """The first object on each ray; directions have any nonzero length, ranges are in metres.
 
         `skip` is the object number of a body that does not count: the one that carries the sensor. Without `water` rays
         go through its surface, as sound does.
@@ -229,9 +229,10 @@ class Scene:
     def distance(
         self, points_m: Any, most_m: float = FARTHEST_M, *, skip: int = -2, terrain: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Distance of points to the nearest surface and whose it is; negative inside closed things and below ground.
+        """Distance of points to the nearest surface and its object number; negative inside closed objects and below
+        ground.
 
-        Of several things that a point is inside of, the deepest counts. Water does not count.
+        If a point is inside several objects, the deepest counts. Water does not count.
         """
         points = _rows(points_m, "points")
         if not np.isfinite(points).all():
@@ -249,27 +250,27 @@ class Scene:
         return distance, number
 
     def inside(self, points_m: Any, *, skip: int = -2) -> np.ndarray:
-        """Object numbers of what points are inside of (or below: the terrain), -1 in the open."""
+        """Object numbers of what points are inside of (or below: the terrain); -1 outside of everything."""
         distance, number = self.distance(points_m, skip=skip)
         return np.where(distance < 0, number, NOTHING)
 
     def check_start(self, name: str, points_m: Any, *, skip: int = -2) -> None:
-        """Raise if one of the points of a vehicle at its start is inside something."""
+        """Raise if one of the points of a vehicle at its start is inside an object."""
         points = _rows(points_m, "points")
-        found = self.inside(points, skip=skip)
-        wrong = np.flatnonzero(found != NOTHING)
+        numbers = self.inside(points, skip=skip)
+        wrong = np.flatnonzero(numbers != NOTHING)
         if len(wrong):
             place = points[wrong[0]]
-            what = self.names[found[wrong[0]]]
-            where = "below the terrain" if found[wrong[0]] == TERRAIN else f"inside '{what}'"
+            what = self.names[numbers[wrong[0]]]
+            where = "below the terrain" if numbers[wrong[0]] == TERRAIN else f"inside '{what}'"
             raise WorldError(
                 f"{name} starts {where} of world '{self.world.name}' with its point at north {place[0]:.2f} m, east "
                 f"{place[1]:.2f} m, height {-place[2]:.2f} m; start it at another place, or move the obstacle"
             )
 
     def _inside_meshes(self, points: np.ndarray, skip: int) -> list[tuple[int, np.ndarray]]:
-        """Closed meshes that hold points: numbers of the meshes, and which points."""
-        found = []
+        """Closed meshes that contain points: object numbers, and which points."""
+        inside = []
         for number, mesh in self._closed:
             if number == skip:
                 continue
@@ -280,14 +281,14 @@ class Scene:
                 alone, _ = self._alone(number)
                 leaves = np.empty(len(near), np.int32)
                 start = np.ascontiguousarray(local[near])
-                # a direction that runs along no face or edge of things that people draw
+                # a direction that is parallel to no face or edge of usual models
                 way = np.array([0.2672612419, 0.5345224838, -0.8017837257])
                 self._lib.iw_leaves(
                     ctypes.byref(alone._c), 0, len(near), _address(start), _address(way), _address(leaves)
                 )
                 if leaves.any():
-                    found.append((number, near[leaves > 0]))
-        return found
+                    inside.append((number, near[leaves > 0]))
+        return inside
 
     @functools.cached_property
     def _closed(self) -> list[tuple[int, Mesh]]:
@@ -296,7 +297,7 @@ class Scene:
         return [(number, shape) for number, shape in shapes if isinstance(shape, Mesh) and shape.closed]
 
     def _own(self, number: int, points: np.ndarray) -> np.ndarray:
-        """Points in the own axes of a thing."""
+        """Points in an object's own axes."""
         if number >= self.first_mover:
             place, rotation = self.pose_of(number)
         else:
@@ -305,7 +306,7 @@ class Scene:
         return (points - place) @ rotation
 
     def _alone(self, number: int) -> tuple[Scene, Mesh]:
-        """A mesh in a scene of its own, in own axes."""
+        """A mesh in a scene of its own, in its own axes."""
         return self._lonely[number]
 
     @functools.cached_property
@@ -319,14 +320,21 @@ class Scene:
     def _mesh_distance(self, number: int, points: np.ndarray) -> np.ndarray:
         alone, _ = self._alone(number)
         local = np.ascontiguousarray(self._own(number, points))
-        distance, found = np.empty(len(local)), np.empty(len(local), np.int32)
+        distance, triangle = np.empty(len(local)), np.empty(len(local), np.int32)
         alone._lib.iw_distance(
-            ctypes.byref(alone._c), len(local), _address(local), FARTHEST_M, -2, 0, _address(distance), _address(found)
+            ctypes.byref(alone._c),
+            len(local),
+            _address(local),
+            FARTHEST_M,
+            -2,
+            0,
+            _address(distance),
+            _address(triangle),
         )
         return distance
 
     def seen(self, origins_m: np.ndarray, directions: np.ndarray, hits: Hits) -> np.ndarray:
-        """Object numbers of hits with those of pads where a ray ends on one; directions of length one."""
+        """Object numbers of hits, with those of pads where a ray ends on one; directions must have length one."""
         number = hits.object.copy()
         origins, directions = _rows(origins_m, "origins"), _rows(directions, "directions")
         self._lib.iw_pads(
@@ -336,13 +344,13 @@ class Scene:
         return number
 
     def reflectance(self, hits: Hits) -> np.ndarray:
-        """The reflectance of what rays hit; 0 where there is nothing."""
+        """Reflectance of what the rays hit; 0 where there is nothing."""
         return np.where(hits.object >= 0, self._paints["reflectance"][np.maximum(hits.object, 0)], 0.0)
 
     def shade(
         self, origins_m: np.ndarray, directions: np.ndarray, hits: Hits, *, fog_per_m: float, shadows: bool
     ) -> np.ndarray:
-        """Colours of hits in linear light (n, 3); directions of length one."""
+        """Colours of hits in linear light (n, 3); directions must have length one."""
         light = self.world.light
         up, flat = np.sin(light.sun_elevation_rad), np.cos(light.sun_elevation_rad)
         sun = np.array([flat * np.cos(light.sun_azimuth_rad), flat * np.sin(light.sun_azimuth_rad), -up])
@@ -356,7 +364,7 @@ class Scene:
         return out
 
     def number_of(self, name: str) -> int:
-        """The object number of a thing by its name."""
+        """Object number of an object by its name."""
         if name not in self.names:
             raise WorldError(f"world '{self.world.name}' has no object '{shortened(name)}'")
         return self.names.index(name)
@@ -369,7 +377,7 @@ def _lines(first: float, spacing: float, count: int) -> np.ndarray:
 
 
 def _primitives(thing: Obstacle, place: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
-    """Rows of the C code for a thing at a place, their kind, and the boxes around them."""
+    """Rows of the C code for an object at a pose, their kind, and their bounding boxes."""
     if isinstance(thing, Mesh):
         corners = (thing.vertices_m @ rotation.T + place)[thing.triangles]
         rows = np.zeros((len(corners), ROW))
@@ -394,7 +402,7 @@ def _primitives(thing: Obstacle, place: np.ndarray, rotation: np.ndarray) -> tup
 
 
 def _top(pad: Pad, shape: Obstacle) -> float:
-    """The deck of a mover in its own axes, as a down coordinate: the upper side of a box, cylinder or mesh."""
+    """Down coordinate of a mover's deck in its own axes: the upper side of a box, cylinder or mesh."""
     if isinstance(shape, Box):
         return -shape.size_m[2] / 2
     if isinstance(shape, Cylinder):

@@ -1,7 +1,7 @@
-"""Sensors of a world at work: they sample at their own rates in simulation time, with faults and their witness.
+"""Runner of a world's sensors: samples at their own rates in simulation time, with faults and their witnesses.
 
-The runner stands outside the kernel. It is given the true motion (a `Track`) and gives back samples; what is
-sampled when depends on simulation time alone, so that a run repeats however fast it goes.
+The runner is outside the kernel. It takes the true motion (a `Track`) and returns samples; the sample times depend on
+simulation time alone, so that a run repeats at any speed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ironbird.world.sensors.camera import RENDERER_VERSION, Camera
 from ironbird.world.sensors.sensor import Data, Sensor, Sight
 from ironbird.world.track import Track, turned
 
-MOST_HELD = 64  # samples that a fault can hold back
+MOST_HELD = 64  # samples that a fault can delay
 MOST_UNTOLD = 256  # samples that wait for delivery to a control system
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample of a sensor: its number, for when it claims to be, when it arrives, and the data."""
+    """One sample of a sensor: its number, its time stamp, when it arrives, and the data."""
 
     sensor: str
     number: int
@@ -45,28 +45,28 @@ class Sample:
 
 @dataclass
 class Feed:
-    """Samples on their way to a control system: the newest of each sensor, and those that were not delivered yet."""
+    """Queue of samples to a control system: the newest of each sensor, and those not delivered yet."""
 
     newest: dict[str, Sample] = field(default_factory=dict)
     untold: deque[tuple[Sensor, Sample]] = field(default_factory=lambda: deque(maxlen=MOST_UNTOLD))
 
     def put(self, sensor: Sensor, sample: Sample) -> None:
-        """A sample has arrived."""
+        """Add a sample that has arrived."""
         self.newest[sample.sensor] = sample
         self.untold.append((sensor, sample))
 
     def take(self) -> Iterator[tuple[Sensor, Sample]]:
-        """Those that were not delivered yet, once."""
+        """Samples that were not delivered yet; each is returned once."""
         while self.untold:
             yield self.untold.popleft()
 
 
 @dataclass
 class SightWitness:
-    """What a fault did to the samples of a sensor, against the same sensor without it."""
+    """Effect of a fault on the samples of a sensor, compared with the same sensor without it."""
 
     injection: Injection
-    samples: int = 0  # taken while it was there
+    samples: int = 0  # samples taken while the fault was active
     differing: int = 0
     first_s: float = math.nan
 
@@ -76,7 +76,7 @@ class SightWitness:
         return self.differing > 0
 
     def sentence(self) -> str:
-        """In words."""
+        """The fault and its effect as a sentence."""
         name = self.injection.fault.id
         if not self.effective:
             return f"{name}: ineffective; none of {self.samples} samples of '{self.injection.instance}' differed"
@@ -88,16 +88,16 @@ class SightWitness:
 
 @dataclass
 class _Seat:
-    """A sensor and what the runner remembers of it."""
+    """A sensor and its state in the runner."""
 
     sensor: Sensor
     number: int = 0
-    held: list[Sample] = field(default_factory=list)  # healthy ones, the newest last
+    held: list[Sample] = field(default_factory=list)  # fault-free samples, the newest last
     frozen: Data | None = None
 
 
 def kind_of(injection: Injection) -> str:
-    """What a fault does to a sensor: `frozen`."""
+    """Effect of a fault on a sensor: `frozen`, for example."""
     return injection.fault.id.removeprefix("sight.").partition("@")[0]
 
 
@@ -110,8 +110,8 @@ def sensor_of(table: Mapping[str, Any]) -> Sensor:
     try:
         return SENSORS[kind].model_validate(rest)
     except ValidationError as error:
-        found = grammar_words(SENSORS[kind], rest, error)
-        raise WorldError(*(f"sensor {kind}: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in found)) from None
+        problems = grammar_words(SENSORS[kind], rest, error)
+        raise WorldError(*(f"sensor {kind}: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in problems)) from None
 
 
 def load_sensors(path: str | Path) -> list[Sensor]:
@@ -120,7 +120,7 @@ def load_sensors(path: str | Path) -> list[Sensor]:
 
 
 def sensor_tables(path: str | Path) -> list[dict[str, Any]]:
-    """The tables of such a file, each checked."""
+    """The checked tables of a file of sensors."""
     source = read_source(Path(path))
     if isinstance(source, Problem):
         raise WorldError(source)
@@ -141,8 +141,8 @@ def sensor_tables(path: str | Path) -> list[dict[str, Any]]:
 class WorldSensors:
     """Sensors of one vehicle in a world.
 
-    `carrier` is the number of the body in the scene that carries them, which they do not see. Faults are those of
-    `ironbird.faults.sight`; their instance is a sensor's name. Conditions (`when=`) are for whoever knows signals.
+    `carrier` is the number of the body in the scene that carries them, which is invisible to them. Faults are those of
+    `ironbird.faults.sight`; their instance is a sensor's name. Conditions (`when=`) need `reads_conditions`.
     """
 
     reads_conditions = False
@@ -176,29 +176,29 @@ class WorldSensors:
 
     @property
     def sensors(self) -> list[Sensor]:
-        """In their order."""
+        """All sensors of the vehicle, in their order."""
         return [seat.sensor for seat in self._seats.values()]
 
     def sensor(self, name: str) -> Sensor:
-        """One of them."""
+        """The sensor with a name; raises if there is none."""
         return self._seats[name].sensor
 
     def frozen(self) -> list[str]:
-        """Those that a fault has frozen."""
+        """Names of the sensors that a fault has frozen."""
         return [name for name, seat in self._seats.items() if seat.frozen is not None]
 
     def version(self) -> dict[str, Any]:
-        """What of the world and its renderer belongs to the identity of a flight."""
+        """Versions of the world and its renderer, which are part of the identity of a flight."""
         cameras = any(isinstance(sensor, Camera) for sensor in self.sensors)
-        told: dict[str, Any] = {"world": self.scene.world.digest}
-        return told | {"renderer": RENDERER_VERSION} if cameras else told
+        versions: dict[str, Any] = {"world": self.scene.world.digest}
+        return versions | {"renderer": RENDERER_VERSION} if cameras else versions
 
     def next_s(self) -> float:
-        """When the next sample is due."""
+        """Time in s at which the next sample is due."""
         return min(_due(seat) for seat in self._seats.values())
 
     def run(self, track: Track, until_s: float) -> list[Sample]:
-        """All samples that are due until a time, in the order in which they are taken; lost ones are not there."""
+        """All samples due until a time in s, in the order in which they are taken, without lost ones."""
         if not math.isfinite(until_s):
             raise WorldError(f"sensors run until {until_s}; give a finite time")
         samples: list[Sample] = []
@@ -207,7 +207,7 @@ class WorldSensors:
         return samples
 
     def due(self, track: Track) -> list[Sample]:
-        """The samples of the next moment at which one is due."""
+        """The samples at the next time at which one is due."""
         now = self.next_s()
         self.scene.at(now)
         made = [self._sample(seat, track, now) for seat in self._seats.values() if _due(seat) <= now + 1e-12]
@@ -236,7 +236,7 @@ class WorldSensors:
         return sample
 
     def acting(self, sensor: str, now_s: float) -> Iterator[tuple[SightWitness, str, float]]:
-        """Each fault of a sensor that is there at a moment: its witness, what it does, and how much."""
+        """Each active fault of a sensor at a time: its witness, its kind and its strength."""
         for witness in self.witnesses:
             injection = witness.injection
             strength = injection.strength(now_s)
@@ -244,14 +244,14 @@ class WorldSensors:
                 yield witness, kind_of(injection), injection.fault.changes[0].value(strength * injection.severity)
 
     def copied(self) -> WorldSensors:
-        """The same sensors, which go on by themselves from here; the scene is shared."""
+        """An independent copy of the sensors from here on; the scene is shared."""
         other = copy.copy(self)
         other._seats = {name: replace(seat, held=list(seat.held)) for name, seat in self._seats.items()}
         other.witnesses = [replace(witness) for witness in self.witnesses]
         return other
 
     def _broken(self, seat: _Seat, sight: Sight, sample: Sample, kind: str, value: float) -> Sample | None:
-        """A sample with one fault."""
+        """A sample with one fault applied; None if it is lost."""
         sensor, data, time_s, arrives_s = seat.sensor, sample.data, sample.time_s, sample.arrives_s
         if kind == "occluded":
             data = sensor.occluded(data, value)

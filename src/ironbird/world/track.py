@@ -1,4 +1,4 @@
-"""How a vehicle moved: poses over time, to look up at any moment in between."""
+"""Motion of a vehicle: poses over time, interpolated in between."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Track:
             raise WorldError("a track has attitudes without length; give unit quaternions")
         q /= length[:, None]
         turned = np.cumprod(np.where((q[1:] * q[:-1]).sum(axis=1) < 0, -1.0, 1.0))
-        q[1:] *= turned[:, None]  # neighbours on one half of the sphere
+        q[1:] *= turned[:, None]  # neighbours in the same half of the sphere
         self.q_NB = q
 
     @classmethod
     def still(cls, p_N_m: Any, q_NB: Any = (1.0, 0.0, 0.0, 0.0)) -> Track:
-        """A vehicle that stays."""
+        """The track of a vehicle that does not move."""
         return cls([0.0], [p_N_m], [q_NB])
 
     def at(self, times_s: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Places (n, 3) and rotation matrices R_NB (n, 3, 3) at times."""
+        """Positions (n, 3) and rotation matrices R_NB (n, 3, 3) at times in s."""
         times = np.atleast_1d(np.asarray(times_s, float))
         place = np.stack([np.interp(times, self.times_s, self.p_N_m[:, axis]) for axis in range(3)], axis=-1)
         q = np.stack([np.interp(times, self.times_s, self.q_NB[:, axis]) for axis in range(4)], axis=-1)
@@ -51,7 +51,7 @@ class Track:
 
 
 def turned(euler_rad: Any) -> np.ndarray:
-    """The rotation matrix of roll, pitch, yaw, to the same bits on every machine."""
+    """Rotation matrix of roll, pitch, yaw in rad, with the same bits on every machine."""
     (sr, sp, sy), (cr, cp, cy) = sine_cosine(np.asarray(euler_rad, float))
     return np.array(
         [
@@ -63,7 +63,7 @@ def turned(euler_rad: Any) -> np.ndarray:
 
 
 def matrices(q: np.ndarray) -> np.ndarray:
-    """R_NB (n, 3, 3) of unit quaternions (n, 4)."""
+    """Rotation matrices R_NB (n, 3, 3) of unit quaternions (n, 4)."""
     w, x, y, z = q[:, 0], q[:, 1], q[:, 2], q[:, 3]
     return np.stack(
         [

@@ -277,9 +277,9 @@ def test_an_event_added_while_a_stepper_runs_acts(lag: CompiledModel) -> None:
         ({"fired": [[], []]}, {}, "damaged"),
         ({"fired": 5}, {}, "damaged"),
         ({"events": [[5], []]}, {}, "damaged"),
-        ({}, {"stop_tick": -7}, "stopped at a time that does not exist"),
-        ({}, {"stop_tick": -1}, "stopped at a time that does not exist"),
-        ({}, {"stop_row": -7}, "in a state that the model does not have"),
+        ({}, {"stop_tick": -7}, "stop ticks of the lanes must be -1"),
+        ({}, {"stop_tick": -1}, "stop ticks of the lanes must be -1"),
+        ({}, {"stop_row": -7}, "in a state row beyond the model's"),
     ],
 )
 def test_a_snapshot_beyond_the_kernels_numbers_is_refused(

@@ -439,7 +439,7 @@ def test_a_snapshot_holds_no_code_and_a_damaged_one_is_refused(f450: CompiledMod
     refused("damaged snapshot: -5 is not a whole number", tick=-5)
     refused("damaged snapshot: events of 1 lanes, not of 2", events=head["events"][:1])
     stopped = {"stop_reason": parts["stop_reason"] + 1000, "stop_tick": parts["stop_tick"] * 0 + 1}
-    refused("a reason to stop that the model does not have", **stopped)
+    refused("a stop reason is not one of the model's", **stopped)
     event = {**head["events"][1][0], "param": "rotor/9/motor.health"}
     refused("damaged snapshot: .*rotor/9/motor.health", events=[[], [event]])
     deep = {"text": "x", "code": [[1, 0]] * 40, "constants": [1.0]}

@@ -1,1 +1,1 @@
-"""S_act: what turns commands into motion."""
+"""S_act: actuators, from commands to motion or force."""

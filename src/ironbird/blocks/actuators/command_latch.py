@@ -1,4 +1,4 @@
-"""Command latch: what the control system puts out takes effect one of its periods later."""
+"""Command latch: a command of the control system takes effect one control period later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.model.signal import Clock, In, Out, State
 class CommandLatch(Block):
     """One sample of delay: computing and sending a command takes the period in which it is computed. Sampled.
 
-    It also keeps sensors from seeing, at the same instant, the effect of the command that is made from them. Not
+    It also keeps sensors from measuring, at the same instant, the effect of the command computed from them. Not
     modelled: jitter.
     """
 

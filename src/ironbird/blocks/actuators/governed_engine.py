@@ -14,9 +14,9 @@ SLOWEST_RADPS = 5.0  # below this speed the engine gives the torque of this spee
 class GovernedEngine(Block):
     """J dw/dt = P_max d / w - load, with the throttle d by a governor of the shaft speed, [Gavrilets2015].
 
-    The governor is proportional and integral on the speed error, the throttle follows with a lag. A command of 1 asks
-    for the nominal speed, 0 shuts the engine off. `health` scales the power, `stuck` keeps the throttle, `override`
-    sets it to `override_throttle` whatever the governor says (below 0 is off). The engine only pushes: a free-wheel.
+    The governor is proportional and integral on the speed error, the throttle follows with a lag. A command of 1 is the
+    nominal speed, 0 shuts the engine off. `health` scales the power, `stuck` keeps the throttle, `override` sets it to
+    `override_throttle` whatever the governor's output (below 0 is off). The engine only drives: there is a free-wheel.
     Not modelled: power over engine speed, fuel, temperature, yaw of the body against the shaft.
     """
 

@@ -15,8 +15,8 @@ class MotorCurve(Block):
     """Steady state of a motor: f_ss of [Dai] Eq. 7, w_ss = C_R s + w_b with s = sigma U / U_full, [RflyModel] 7.1.1.
 
     A curve that bends has a term with s^2 as well: a lower voltage acts like less throttle. Zero below the dead zone,
-    and at a command of 0, which is what a disarmed autopilot sends: w_b is the speed of an armed motor that idles.
-    `health` scales the speed: 0 is dead.
+    and at a command of 0, which a disarmed autopilot sends: w_b is the speed of an armed motor that idles. `health`
+    scales the speed: 0 is dead.
     """
 
     throttle = In(unit="1", low=0.0, high=1.0, doc="command after the mixer")
@@ -38,7 +38,7 @@ class MotorCurve(Block):
     health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the speed left; 0 is dead")
 
     def steady_speed(self, u: View, p: View) -> ca.SX:
-        """Speed at which the motor settles."""
+        """Steady-state speed of the motor in rad/s."""
         driven = p.override > 0.5
         sigma = clip(ca.if_else(driven, p.override_throttle, u.alive * u.throttle), 0, 1)
         fed = sigma * u.voltage_ratio

@@ -12,9 +12,9 @@ from ironbird.symbolic.smooth import clip
 class Servo(Block):
     """First-order lag with limited rate and range, the actuator of [Dai] Eq. 7 for a surface.
 
-    A command of -1 to 1 asks for -travel to travel. `health` scales the deflection that is asked for: 0 leaves the
-    surface at neutral. `stuck` keeps it where it is, `override` drives it to `override_command` (hard-over). Not
-    modelled: dead band, play, hinge moment, load-dependent speed.
+    A command of -1 to 1 means -travel to travel. `health` scales the commanded deflection: 0 leaves the surface at
+    neutral. `stuck` keeps it where it is, `override` drives it to `override_command` (hard-over). Not modelled: dead
+    band, play, hinge moment, load-dependent speed.
     """
 
     source = "[Dai] Eq. 7"

@@ -1,4 +1,4 @@
-"""Mixes commands or deflections of control surfaces, linearly."""
+"""Linear mixer of commands or deflections of control surfaces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ironbird.model.signal import In, Out, Param
 class SurfaceMixer(Block):
     """Outputs = matrix times inputs: aileron and elevator to two elevons, or elevons back to what a wing's model takes.
 
-    Not modelled: limits; a surface that is asked for too much stops at its servo's travel.
+    Not modelled: limits; a surface with too large a command stops at its servo's travel.
     """
 
     source = "[BeardMcLain] Sec. 4.2: elevons"

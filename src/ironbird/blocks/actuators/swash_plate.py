@@ -15,9 +15,9 @@ AZIMUTHS_DEG = (180.0, 60.0, -60.0)  # H3-120: one servo behind, two in front; f
 class SwashPlate(Block):
     """Three servos carry a plate: its height is the collective pitch, its slopes are the cyclic pitch (CCPM).
 
-    A plane through three points, so that a stuck servo turns any command into all three. Limits of rate and range and
-    the faults are those of the servos. Height is linear in the deflection. Not modelled: bending of the arms, play,
-    interaction of levers.
+    A plane through three points, so that with a stuck servo every command changes collective and both cyclic pitches.
+    Limits of rate and range and the faults are those of the servos. Height is linear in the deflection. Not modelled:
+    bending of the arms, play, interaction of levers.
     """
 
     source = "closed form of this project"

@@ -10,7 +10,7 @@ from ironbird.symbolic.smooth import clip
 
 
 class ThrusterDrive:
-    """What all thrusters share: place, lag, and the faults of `Motor` under the same names."""
+    """Base of all thrusters: position, lag, and the faults of `Motor` under the same names."""
 
     command = In(unit="1", low=-1.0, high=1.0, doc="share of the full speed or force; negative is reverse")
     force_B = Out(unit="N", shape=3, frame="B", doc="on the hull")
@@ -29,19 +29,19 @@ class ThrusterDrive:
     )
 
     def asked(self, u: View, p: View) -> ca.SX:
-        """The command in force, -1 to 1."""
+        """The command in force, from -1 to 1, with overriding faults applied."""
         return clip(ca.if_else(p.override > 0.5, p.override_throttle, u.command), -1, 1)
 
     def gain(self, p: View) -> ca.SX:
-        """Of the first-order lag; zero while stuck."""
+        """Gain of the first-order lag in 1/s; zero while stuck."""
         return ca.if_else(p.stuck > 0.5, 0, 1 / p.time_constant)
 
 
 class Thruster(ThrusterDrive, Block):
     """Propeller on a shaft with a first-order lag, [Fossen2021] Ch. 9: T = k n |n| with k for each direction.
 
-    Ahead the water's speed U takes away `inflow_loss` n U (linear K_T over the advance number). `health` scales the
-    shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
+    Ahead, the water's speed U reduces the thrust by `inflow_loss` n U (linear K_T over the advance number). `health`
+    scales the shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
     ventilation at the surface, battery.
     """
 

@@ -12,9 +12,9 @@ from ironbird.symbolic.smooth import clip
 class TorqueServo(Block):
     """First-order lag towards `command * max_torque`, the actuator of [Dai] Eq. 7 for a joint.
 
-    The joint's angle belongs to the body that has it. `health` scales the torque that is asked for: 0 leaves the joint
-    loose. `stuck` keeps the torque as it is, `override` drives with `override_command` (runaway). Not modelled:
-    dependence on the speed of the joint, friction of the gear, heating.
+    The joint's angle belongs to the body that has it. `health` scales the commanded torque: 0 leaves the joint loose.
+    `stuck` keeps the torque as it is, `override` drives with `override_command` (runaway). Not modelled: dependence on
+    the speed of the joint, friction of the gear, heating.
     """
 
     source = "[Dai] Eq. 7; [ProVANT] Sec. 3"

@@ -9,10 +9,10 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 STICK_RAD = 0.02  # twist at which a standing brake begins to slide
-STICK_TIME_S = 0.01  # its damping over its stiffness
+STICK_TIME_S = 0.01  # damping over stiffness of a standing brake
 RELEASE_S = 0.05  # an open brake loses its twist with this time constant
-STICK_RADPS = 10.0  # faster rotation twists the brake no faster: the twist is at its end anyway
-TURNING_RADPS = 0.5  # rolling resistance has its full size above this speed
+STICK_RADPS = 10.0  # faster rotation twists the brake no faster: the twist is at its limit anyway
+TURNING_RADPS = 0.5  # rad/s above which rolling resistance has its full size
 
 
 class WheelDrive(Block):
@@ -88,8 +88,8 @@ class WheelDrive(Block):
 class WheelServo(Block):
     """A geared motor with a speed controller: first-order lag behind a limited command, [Dai] Eq. 7.
 
-    The load takes from the speed that the motor can reach by its straight torque curve, w = w_max (1 - T / T_stall):
-    the controller holds the speed asked for until then. Not modelled: inertia of the vehicle, encoder resolution.
+    The load reduces the speed that the motor can reach by its linear torque curve, w = w_max (1 - T / T_stall): the
+    controller holds the commanded speed until then. Not modelled: inertia of the vehicle, encoder resolution.
     """
 
     source = "[Dai] Eq. 7"

@@ -1,1 +1,1 @@
-"""S_body: rigid bodies."""
+"""S_body: rigid bodies with their equations of motion."""

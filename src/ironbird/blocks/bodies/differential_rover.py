@@ -10,17 +10,17 @@ from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 
-ROLLS_MPS = 0.01  # rolling resistance has its full size above this speed
-UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # of other bodies: rolling needs none of them
+ROLLS_MPS = 0.01  # m/s above which rolling resistance has its full size
+UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # ports of other bodies that rolling does not need
 
 
 class DifferentialRover(RigidBodyPorts):
     """Rolling without slip: v = r (w_R + w_L) / 2 and yaw rate = r (w_L - w_R) / b, positive to the right.
 
     z points down here, so that the faster left wheel turns the vehicle to a greater heading; seen from above with z up
-    it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the
-    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass makes the load, and the torque
-    that a slope and rolling resistance ask of each wheel. Not modelled: slip, inertia, castor wheel, tipping.
+    it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the ground.
+    `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass determines the wheel loads, and the torque
+    on each wheel by slope and rolling resistance. Not modelled: slip, inertia, castor wheel, tipping.
     """
 
     source = "[TurtleBot3] kinematics"
@@ -51,7 +51,7 @@ class DifferentialRover(RigidBodyPorts):
             del self.signals[name]
 
     def _motion(self, left: ca.SX, right: ca.SX, p: View) -> tuple[ca.SX, ca.SX]:
-        """Forward speed and yaw rate of two wheel speeds, or their derivatives."""
+        """Forward speed (m/s) and yaw rate (rad/s) of two wheel speeds, or their derivatives."""
         along_left = p.wheel_radius * p.left_radius * left
         along_right = p.wheel_radius * p.right_radius * right
         return (along_left + along_right) / 2, (along_left - along_right) / p.wheel_separation

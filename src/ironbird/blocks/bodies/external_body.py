@@ -1,4 +1,4 @@
-"""A body whose motion comes from outside the kernel: an external plant flies, sensors and autopilot are Ironbird's."""
+"""A body whose motion comes from outside the kernel: an external plant with Ironbird's sensors and autopilot."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ironbird.symbolic import quaternion
 
 
 class ExternalBody(RigidBodyPorts):
-    """Position, velocity, attitude and rates as they are prescribed; forces and moments that reach it do nothing.
+    """Position, velocity, attitude and rates as prescribed by inputs; forces and moments on it have no effect.
 
-    Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and
-    inertia are the vehicle's and act on nothing here. Not modelled: anything that moves it.
+    Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and inertia
+    are the vehicle's and have no effect here. Not modelled: any dynamics.
     """
 
     source = "of this project"

@@ -15,7 +15,7 @@ class MarineBody(RigidBodyPorts):
     """M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Ch. 6 and 10.
 
     Velocity, forces and moments are those of the body's origin, which need not be the centre of mass; weight acts at
-    `centre_of_mass`. Relative velocity is taken to water that moves evenly, so that in body axes it changes only
+    `centre_of_mass`. The relative velocity refers to water of constant velocity, which changes in body axes only
     because the body turns. Both Coriolis terms are Kirchhoff's: with momentum P and L they are w x P for the force and
     w x L + v x P for the moment. With `planar` the body keeps its depth and stays level, and only surge, sway and yaw
     are solved. Valid while the curvature and rotation of the earth do not matter. Not modelled: added mass off the
@@ -55,7 +55,7 @@ class MarineBody(RigidBodyPorts):
         self.planar = planar
 
     def _load(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Force and moment at the origin that are left to accelerate the body and its added mass."""
+        """Force (N) and moment (N m) at the origin that accelerate the body and its added mass."""
         R_NB = quaternion.rotation_matrix(x.q)
         weight = p.mass * (R_NB.T @ u.gravity_N)
         momentum = p.mass * (x.v + ca.cross(x.w, p.centre_of_mass))
@@ -78,7 +78,7 @@ class MarineBody(RigidBodyPorts):
         return force - p.added_mass * ca.cross(x.w, current_B), moment
 
     def _acceleration(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Derivatives of v and w."""
+        """Time derivatives of the velocity v and the angular velocity w in body axes."""
         force, moment = self._load(x, u, p)
         r = p.centre_of_mass
         skew = ca.vertcat(ca.horzcat(0, -r[2], r[1]), ca.horzcat(r[2], 0, -r[0]), ca.horzcat(-r[1], r[0], 0))

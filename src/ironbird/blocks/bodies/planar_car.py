@@ -10,7 +10,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, wrap_angle
 
-FOLLOW_S = 0.05  # the height follows the ground with this lag
+FOLLOW_S = 0.05  # s, lag with which the height follows the ground
 
 
 def attitude_on_ground(yaw: ca.SX, slope: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -28,9 +28,9 @@ class PlanarCar(RigidBodyPorts):
     """Newton and Euler in the plane of the ground: forward, sideways, yaw; gravity pulls along a slope.
 
     m (du/dt - v r) = Fx, m (dv/dt + u r) = Fy, Iz dr/dt = Mz, as in the single-track model of [CommonRoad]. The wheels
-    carry the weight and the moments of the forces at the height of the centre of mass; of the lateral part the
-    front axle takes `roll_share`. The loads follow the forces with the lag `transfer_time`, which stands for
-    the springs. `force_B[2]`, `moment_B[0:2]` and `momentum_B` do nothing.
+    carry the weight and the moments of the forces at the height of the centre of mass; of the lateral part the front
+    axle takes `roll_share`. The loads follow the forces with the lag `transfer_time`, which represents the springs.
+    `force_B[2]`, `moment_B[0:2]` and `momentum_B` do nothing.
 
     With `sprung` the body rolls and pitches on its springs (M_X and M_Y of [RflyModel] 7.3.1.1), about an axis on the
     ground as in [CommonRoad]: I d2(roll)/dt2 = -m_s h a_y + (m_s g h - K) roll - C d(roll)/dt + Mx, and for the pitch
@@ -87,9 +87,9 @@ class PlanarCar(RigidBodyPorts):
             self.declare(f"camber_{axle}", Out(unit="rad", doc=f"lean of the {axle} wheels, positive to the right"))
 
     def _spring_moment(self, x: View, p: View) -> ca.SX:
-        """On the axles: backward, and to the left."""
+        """Moments of the springs on the axles (N m): backward, and to the left."""
         held = p.lean_stiffness * x.lean + p.lean_damping * x.lean_rate
-        unsprung = p.mass * p.cg_height - p.sprung_mass * p.sprung_height  # carried by the wheels directly
+        unsprung = p.mass * p.cg_height - p.sprung_mass * p.sprung_height  # carried directly by the wheels
         return ca.vertcat(held[1], -held[0]) + unsprung * x.felt
 
     def derivative(self, x: View, u: View, p: View) -> Rates:

@@ -12,7 +12,7 @@ from ironbird.symbolic.rotation import inverse_3x3
 
 
 class RigidBodyPorts(Block):
-    """The ports that every body has, so that one can stand in another's place."""
+    """Ports that every body has, so that one can replace another."""
 
     force_B = In(unit="N", shape=3, frame="B", gather=True, doc="all forces but gravity, at the centre of mass")
     moment_B = In(unit="N*m", shape=3, frame="B", gather=True, doc="all moments about the centre of mass")
@@ -39,7 +39,7 @@ class RigidBodyPorts(Block):
     home_height = Param(unit="m", default=0.0, doc="height of N's origin above the ellipsoid")
 
     def _flat_earth_place(self, x: View, p: View) -> dict[str, ca.SX]:
-        """Geodetic position of a body at `x.p` while the curvature of the earth does not matter."""
+        """Geodetic position of a body at `x.p`, while the curvature of the earth does not matter."""
         meridian, prime = radii(p.home_latitude)
         return {
             "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
@@ -48,7 +48,7 @@ class RigidBodyPorts(Block):
         }
 
     def _flat_earth_outputs(self, x: View, p: View, specific_force: ca.SX, w_dot: ca.SX) -> dict[str, ca.SX]:
-        """All ports of a body with the states p (N), v (B), q and w (B)."""
+        """All outputs of a body with the states p (N), v (B), q and w (B)."""
         R_NB = quaternion.rotation_matrix(x.q)
         return {
             "p_NB_N": x.p,

@@ -18,7 +18,7 @@ from ironbird.symbolic.rotation import inverse_3x3, north_east_down
 class RigidBodyWgs84(RigidBodyPorts):
     """Newton and Euler in earth-fixed axes with Coriolis acceleration [Stevens] 1.7.
 
-    Stands where `RigidBody` stands. `gravity_N` must contain the centrifugal part, as `GravityWgs84` gives it.
+    Can replace `RigidBody`. `gravity_N` must contain the centrifugal part, as `GravityWgs84` gives it.
     N is the local level at the present position for velocity, attitude and rates; `p_NB_N` is
     measured from the take-off point in the level axes there. Not modelled: motion of the poles, tides.
     """
@@ -48,7 +48,7 @@ class RigidBodyWgs84(RigidBodyPorts):
         euler: Sequence[float] = (0.0, 0.0, 0.0),
         w_IB_B: Sequence[float] | None = None,
     ) -> dict[str, list[float]]:
-        """Parameters of a start from geodetic position, velocity over ground, attitude and rates.
+        """Parameters of a start at a geodetic position, with velocity over ground, attitude and rates.
 
         Without `w_IB_B` the body turns with the earth.
         """
@@ -127,7 +127,7 @@ class RigidBodyWgs84(RigidBodyPorts):
 
 
 def _matrix_to_quaternion(latitude: ca.SX, longitude: ca.SX) -> ca.SX:
-    """q_NE: E to local level, as turns by longitude about z and by -(latitude + 90 deg) about y, undone."""
+    """q_NE from E to the local level: the inverse of turns by longitude about z and by -(latitude + 90 deg) about y."""
     about_z = quaternion.from_yaw(longitude)
     half = -(latitude + ca.pi / 2) / 2
     about_y = ca.vertcat(ca.cos(half), 0, ca.sin(half), 0)

@@ -17,15 +17,15 @@ ARMS = (0, 1)  # right, left
 
 @dataclass(frozen=True)
 class _Part:
-    """One of the three bodies in B: what it is, how the joint moves it, what accelerates it without any new motion."""
+    """One of the three bodies in B: mass properties, motion per tilt rate, and velocity-dependent acceleration."""
 
     mass: ca.SX
     inertia: ca.SX  # about its own centre of mass
-    centre: ca.SX  # of mass, from B's origin
-    turn: ca.SX  # of the body per unit of each tilt rate, 3 x 2
+    centre: ca.SX  # centre of mass, from B's origin
+    turn: ca.SX  # angular velocity of the body per unit of each tilt rate, 3 x 2
     swing: ca.SX  # velocity of its centre of mass per unit of each tilt rate, 3 x 2
-    drift: ca.SX  # acceleration of its centre of mass that the velocities cause
-    gyration: ca.SX  # moment that its turning takes at the present velocities
+    drift: ca.SX  # acceleration of its centre of mass due to the present velocities
+    gyration: ca.SX  # moment that its rotation requires at the present velocities
 
 
 def _skew(a: ca.SX) -> ca.SX:
@@ -96,11 +96,11 @@ class TiltRotorBody(RigidBodyPorts):
     tilt_rate_0 = Param(unit="rad/s", shape=2, default=0.0, doc="initial tilt rates")
 
     def _frame(self, x: View, p: View, arm: int) -> ca.SX:
-        """From a tilt frame to B, [ProVANT] Fig. 9."""
+        """Rotation matrix from a tilt frame to B, [ProVANT] Fig. 9."""
         return _about_x(p.cant[arm]) @ _about_y(-x.a[arm])
 
     def _parts(self, x: View, p: View) -> list[_Part]:
-        """Main body, right arm, left arm."""
+        """The three bodies: main body, right arm, left arm."""
         none = ca.SX.zeros(3, 2)
         whirl = ca.cross(x.w, x.v)
         parts = [
@@ -127,7 +127,7 @@ class TiltRotorBody(RigidBodyPorts):
         return parts
 
     def _joint_torque(self, x: View, u: View, p: View) -> ca.SX:
-        """Of actuators, damping and stops on the two joints."""
+        """Torque (N m) of actuators, damping and stops on the two joints."""
         beyond = x.a - ca.fmin(ca.fmax(x.a, -p.tilt_range), p.tilt_range)
         damping = p.joint_damping + ca.if_else(ca.fabs(beyond) > 0, p.stop_damping, 0)
         return ca.vertcat(u.tilt_torque_1, u.tilt_torque_2) - damping * x.b - p.stop_stiffness * beyond

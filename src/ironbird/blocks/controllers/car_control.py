@@ -9,12 +9,12 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-ROLLS_MPS = 1.0  # below this speed the direction of motion is taken from the heading
-STOPS_MPS = 0.02  # a speed asked for below this means stand
+ROLLS_MPS = 1.0  # m/s below which the direction of motion is taken from the heading
+STOPS_MPS = 0.02  # m/s; a commanded speed below this means stand still
 
 
 class PathPorts(ManualPorts):
-    """What both controllers see: the state of the vehicle and the path."""
+    """Ports shared by both controllers: the state of the vehicle and the path."""
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_B = In(unit="m/s", shape=3, frame="B", doc="velocity in body axes")
@@ -29,7 +29,7 @@ class PathPorts(ManualPorts):
     course_error = Out(unit="rad", doc="from the direction of motion to that of the path")
 
     def _errors(self, u: View, sideslip: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Cross-track and course error."""
+        """Cross-track error (m) and course error (rad)."""
         tangent = u.tangent_set
         gap = u.position_set[:2] - u.p_NB_N[:2]
         across = tangent[0] * gap[1] - tangent[1] * gap[0]
@@ -41,9 +41,10 @@ class PathPorts(ManualPorts):
 class CarControl(PathPorts, Block):
     """Stanley steering with the curvature of the path fed forward, and a PI controller of the speed. Sampled.
 
-    delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at
-    the centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited
-    to what needs `max_lateral` at the present speed. Not modelled: limits of the tyres on a slippery road, reversing.
+    delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at the
+    centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited so that
+    the lateral acceleration at the present speed stays below `max_lateral`. Not modelled: limits of the tyres on a
+    slippery road, reversing.
     """
 
     source = "[Hoffmann2007]"

@@ -1,4 +1,4 @@
-"""The ports that controllers of position, velocity and attitude in cascade share."""
+"""Ports shared by cascaded controllers of position, velocity and attitude."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ironbird.model.block import Block
 from ironbird.model.signal import In, State
 from ironbird.symbolic.smooth import clip
 
-NOT_TOLD = 1e3  # m/s: sink rate that stands for "not given"
-BLIND_GAIN = 0.8  # 1/s: sink rate of a barometer alone, which is late, to acceleration
-BLIND_TRIM = 2.0  # m/s^2: most that the integral may hold in a blind descent
-BLIND_LIFT = (-1.5, 2.5)  # m/s^2: acceleration, downwards positive, that a blind descent may ask for
+NOT_TOLD = 1e3  # m/s: value of the sink rate that means "not given"
+BLIND_GAIN = 0.8  # 1/s: gain from sink rate to acceleration with a barometer alone, which is late
+BLIND_TRIM = 2.0  # m/s^2: largest integral in a blind descent
+BLIND_LIFT = (-1.5, 2.5)  # m/s^2: acceleration (down positive) that a blind descent may command
 
 
 def blind_acceleration(
     wanted: ca.SX, sink_rate: ca.SX, sinking: ca.SX, gain: ca.SX, trim: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
-    """Vertical acceleration of a blind descent, and the error of the sink rate that is integrated.
+    """Vertical acceleration (m/s^2) of a blind descent, and the sink-rate error (m/s) that is integrated.
 
-    Bounded to 0.75 to 1.15 of the weight, whatever the estimate says: it can neither climb away nor fall. `sinking` is
+    Bounded to 0.75 to 1.15 of the weight, whatever the estimate is: it can neither climb away nor fall. `sinking` is
     the state's rate; a rate that differs from it comes from a slower source.
     """
     told = sink_rate < NOT_TOLD
@@ -30,7 +30,7 @@ def blind_acceleration(
 
 
 class CascadePorts(Block):
-    """The state of the vehicle and where it is to be; the velocity loop has an integral."""
+    """Ports of the vehicle's state and its set-points; the velocity loop has an integral."""
 
     role = "controller"
 

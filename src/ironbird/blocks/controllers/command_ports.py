@@ -1,4 +1,4 @@
-"""What a program outside commands: the ports that all navigators with commands share, and what they make of them."""
+"""Commands of an external program: ports shared by all navigators with commands, and their interpretation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ironbird.model.signal import Clock, In, Out, Param, State
 
 # Kinds of an offboard set-point
 BY_PLACE, BY_ATTITUDE, BY_RATES, BY_COURSE = 0.0, 2.0, 3.0, 5.0
-# Who steers in the mode `offboard`: set-points, or sticks in one of their modes
+# Source of commands in the mode `offboard`: set-points, or sticks in one of their modes
 BY_SETPOINT, BY_STABILIZED, BY_ALTITUDE, BY_POSITION_STICKS, BY_MANUAL = range(5)
-# Places in `offboard_given`
+# Indices in `offboard_given`
 P_N, P_E, P_D, V_N, V_E, V_D, YAW, YAW_RATE, COURSE, HEIGHT, SPEED = range(11)
-ROLL, PITCH, THROTTLE, TURN = range(4)  # places in `stick`
-LINK_HOLD_S = 5.0  # without link: hold for so long, then come home
+ROLL, PITCH, THROTTLE, TURN = range(4)  # indices in `stick`
+LINK_HOLD_S = 5.0  # s to hold without a link before the return home
 
 
 class CommandPorts:
     """Inputs that only a vehicle with `control="commanded"` has. Numbers of modes are those of `mission_table`.
 
-    A command is accepted when `order`, a counter, changes. What is not given (`offboard_given` 0) is free. Sticks
-    are -1 to 1 in the order roll, pitch (positive is nose down: forward), throttle (0 is the middle), yaw.
+    A command is accepted when `order`, a counter, changes. Quantities that are not given (`offboard_given` 0) are free.
+    Sticks are -1 to 1 in the order roll, pitch (positive is nose down: forward), throttle (0 is the middle), yaw.
     """
 
     order = In(unit="1", default=0.0, doc="counts the commands: a new number makes `command` act again")
@@ -55,7 +55,7 @@ class CommandPorts:
 
 
 class DrivePorts(CommandPorts):
-    """The same for navigators that by themselves only have a mission: on the ground and in water."""
+    """The ports of `CommandPorts` for navigators that otherwise only have a mission: on the ground and in water."""
 
     time = Clock(doc="simulation time")
     R_NB = In(unit="1", shape=(3, 3), default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), doc="attitude")
@@ -74,7 +74,7 @@ class DrivePorts(CommandPorts):
     arm_time = Param(unit="s", default=0.0, low=0.0, tunable=True, doc="no arming before: the estimator settles")
 
     def _mode(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Mode after this sample, whether it began again, and how long ago the stream was lost: then it holds."""
+        """Mode after this sample, whether it began again, and the time since the stream was lost (then it holds)."""
         assert isinstance(self, Block) and self.sample_s is not None
         new = is_new(x, u)
         fit = ca.logic_and(u.ready > 0.5, u.time >= p.arm_time)
@@ -88,7 +88,7 @@ class DrivePorts(CommandPorts):
 
 
 class ManualPorts:
-    """Inputs of a controller that sticks may drive directly; unconnected they are not there."""
+    """Inputs of a controller that sticks may drive directly; inactive while unconnected."""
 
     armed = In(unit="1", default=1.0, doc="0 stops what drives")
     manual = In(unit="1", default=0.0, doc="1: the next two are what is done")
@@ -100,7 +100,7 @@ COMMANDS = tuple(name for name, signal in vars(CommandPorts).items() if isinstan
 
 
 def is_new(x: View, u: View) -> ca.SX:
-    """Whether a command has come since the last sample."""
+    """Whether a command has arrived since the last sample."""
     return ca.fabs(u.order - x.ordered) > 0.5
 
 
@@ -110,16 +110,16 @@ def stream_lost(x: View, u: View, p: View) -> ca.SX:
 
 
 def heading_of(u: View) -> ca.SX:
-    """Of the nose, from north to east."""
+    """Heading of the nose in rad, from north to east."""
     return ca.atan2(u.R_NB[1, 0], u.R_NB[0, 0])
 
 
 def turned(yaw: ca.SX, level: ca.SX) -> ca.SX:
-    """A horizontal vector given ahead and to the right, in N."""
+    """A horizontal vector given ahead and to the right, converted to N."""
     c, s = ca.cos(yaw), ca.sin(yaw)
     return ca.vertcat(c * level[0] - s * level[1], s * level[0] + c * level[1])
 
 
 def seen_with(view: View, names: list[str], **other: ca.SX) -> View:
-    """A view in which some values are others."""
+    """A view with some values replaced."""
     return View({**{name: view[name] for name in names}, **other}, "inputs")

@@ -48,10 +48,10 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import Out, Param, State
 from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
 
-COURSE_LEASH_RAD = 0.8  # how far sticks lead the course away from the heading
-AIM_MOVED_M = 0.5  # a place that moved so far is another one: the way there begins here
-CREEP = 0.02  # of the cruise speed: least speed on the way to a place, so that it is reached
-LEASH_M = 1.0  # how far sticks lead the set-point away from a craft that holds its place
+COURSE_LEASH_RAD = 0.8  # rad by which sticks may lead the course away from the heading
+AIM_MOVED_M = 0.5  # m; a commanded position that moved farther is a new one: the path begins at the vehicle
+CREEP = 0.02  # share of the cruise speed: least speed on the way to a position, so that it is reached
+LEASH_M = 1.0  # m by which sticks may lead the set-point away from a vehicle that holds its position
 
 if TYPE_CHECKING:
     _Base = MissionTable
@@ -60,13 +60,13 @@ else:
 
 
 class DriveCommands(DrivePorts, _Base):
-    """What commands from outside add to a navigator of a vehicle that is driven along a path. Sampled.
+    """Extension of a path navigator by external commands. Sampled.
 
-    Disarmed, armed and on hold it stands (a boat drifts). To a place (return, go to, offboard position) it drives along
-    the line from where it was then, and stops there. Sticks: `manual` turn and push as they are; `position` (speed and
-    course): pitch or throttle ahead is the speed, roll or yaw turns the course. Set-points: a place; a velocity; a
-    course with a speed; under water a depth with each. When the stream is silent for longer than `link_timeout` it
-    stops. Not modelled: driving backwards but by hand, obstacles.
+    Disarmed, armed and on hold the vehicle stands (a boat drifts). To a position (return, go to, offboard position) it
+    drives along the line from its position at the command, and stops there. Sticks: `manual` commands turn and drive
+    directly; `position` (speed and course): pitch or throttle ahead is the speed, roll or yaw turns the course.
+    Set-points: a position; a velocity; a course with a speed; under water a depth with each. When the stream is silent
+    for longer than `link_timeout` it stops. Not modelled: driving backwards but by hand, obstacles.
     """
 
     manual = Out(unit="1", doc="1: sticks drive directly")
@@ -85,7 +85,7 @@ class DriveCommands(DrivePorts, _Base):
     stick_climb = Param(unit="m/s", default=0.2, low=0.001, tunable=True, doc="change of depth at full stick")
 
     def _line(self, x: View, u: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Direction of the way to the place, what is left of it, and the nearest point on it."""
+        """Direction of the path to the commanded position, the remaining distance (m), and the nearest point on it."""
         leg = x.aim - x.start
         length = ca.sqrt(ca.dot(leg, leg) + 1e-12)
         ahead = leg / length
@@ -93,7 +93,7 @@ class DriveCommands(DrivePorts, _Base):
         return ahead, length - along, x.start + ahead * clip(along, 0, length)
 
     def _drive(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """Next values of what this class adds."""
+        """Next values of the states that this class adds."""
         assert self.sample_s is not None
         dt = self.sample_s
         mode, begins, silent = self._mode(x, u, p)
@@ -114,7 +114,7 @@ class DriveCommands(DrivePorts, _Base):
         arrived = remaining < 0.5 * p.arrived
         going = ca.if_else(begins, 0, ca.if_else(arrived, 0, x.going))
         going = ca.if_else(other, 1, going)
-        # Steered without a place it is on no way: the next place is another one, wherever it is
+        # Without a commanded position there is no path: the next position is a new one
         free = ca.logic_and(by_hand, ca.logic_not(by_place))
         going = ca.if_else(free, 0, going)
         aim = ca.if_else(free, here, aim)
@@ -170,7 +170,7 @@ class DriveCommands(DrivePorts, _Base):
         }
 
     def _command_values(self, x: View, u: View) -> dict[str, ca.SX]:
-        """Outputs of what this class adds."""
+        """Values of the outputs that this class adds."""
         by_hand = x.now == OFFBOARD
         shown = choose(u.direct, [ca.SX(n) for n in (OFFBOARD, OFFBOARD, OFFBOARD, POSITION, MANUAL)])
         return {
@@ -183,7 +183,7 @@ class DriveCommands(DrivePorts, _Base):
         }
 
     def _mission_views(self, x: View, u: View) -> tuple[View, View]:
-        """What the mission's navigator sees: it waits unless the mode is mission."""
+        """Views for the mission's navigator: it waits unless the mode is mission."""
         starts = ca.logic_and(is_new(x, u), u.command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         runs = ca.logic_and(x.now == MISSION, u.ready > 0.5)
@@ -200,10 +200,10 @@ class DriveCommands(DrivePorts, _Base):
 class CommandedGroundNavigator(DriveCommands, GroundNavigator):
     """`GroundNavigator` with commands from outside, for cars and rovers. Sampled.
 
-    The mission is that of `GroundNavigator`. Otherwise the path is the line to the place that was given, without
-    curvature, or the vehicle's own place with the course asked for; the speed changes by `slewing`, twice as fast down,
-    and before a place it is that of an even stop. Not modelled: driving backwards but by hand, arcs on the way to a
-    place, obstacles.
+    The mission is that of `GroundNavigator`. Otherwise the path is the line to the commanded position, without
+    curvature, or the vehicle's own position with the commanded course; the speed changes by `slewing`, twice as fast
+    down, and before a position it follows an even deceleration. Not modelled: driving backwards but by hand, arcs on
+    the way to a place, obstacles.
     """
 
     source = "closed form of this project"
@@ -248,10 +248,10 @@ class CommandedGroundNavigator(DriveCommands, GroundNavigator):
 class CommandedPathNavigator(DriveCommands, PathNavigator):
     """`PathNavigator` with commands from outside, for boats and vehicles that dive with fins. Sampled.
 
-    The mission is that of `PathNavigator`, and so is the line of sight to a place that was given: the course points at
-    the line `lookahead` ahead. Without a place the course and the speed are what was asked for; the depth is held or
-    set. At a place, on hold and disarmed nothing pushes: it drifts. Not modelled: holding a place against wind or
-    current, driving backwards but by hand, obstacles.
+    The mission is that of `PathNavigator`, and so is the line of sight to a commanded position: the course points at
+    the line `lookahead` ahead. Without a position the course and the speed are those commanded; the depth is held or
+    set. At a position, on hold and disarmed there is no thrust: it drifts. Not modelled: holding a place against wind
+    or current, driving backwards but by hand, obstacles.
     """
 
     source = "[Fossen2021] Ch. 12; sticks and set-points of this project"
@@ -299,10 +299,10 @@ class CommandedPathNavigator(DriveCommands, PathNavigator):
 class CommandedMarineNavigator(DrivePorts, MarineNavigator):
     """`MarineNavigator` with commands from outside, for craft that hold a place in all axes. Sampled.
 
-    Hold stays; land surfaces here; return goes home at the present depth. Sticks: `position` speeds along and across
-    the heading, depth by throttle; the place is held when they are centred. `altitude` is the same, and holds the depth
-    alone. Set-points: position, or velocity, with heading or its rate. When the stream stops it holds. Not modelled:
-    attitudes.
+    Hold keeps the position; land surfaces there; return goes home at the present depth. Sticks: `position` speeds along
+    and across the heading, depth by throttle; the place is held when they are centred. `altitude` is the same, and
+    holds the depth alone. Set-points: position, or velocity, with heading or its rate. When the stream stops it holds.
+    Not modelled: attitudes.
     """
 
     source = "[Fossen2021] Ch. 12; [RflyModel] 9.2.1"
@@ -322,7 +322,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
         index = ca.if_else(again, u.start_item, x.index)
         finished = ca.if_else(starts, 0, x.finished)
         held = seen_with(x, [*self.states], index=index, finished=finished)
-        # Places: one item's table leads the moving set-point of the mission to the commanded place
+        # Positions: a table of one item leads the mission's moving set-point to the commanded position
         stay = ca.if_else(ca.logic_and(begins, mode != MISSION), x.point, x.stay)
         stay = ca.if_else(ca.logic_and(begins, ca.logic_and(mode == HOLD, u.goto > 0.5)), u.offboard_position, stay)
         stay = ca.if_else(mode == RETURN, ca.vertcat(p.home[:2], stay[2]), stay)
@@ -340,7 +340,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
                 seen_with(p, [*self.params], table=only),
             )
         )
-        # By sticks or velocities the set-point follows the command
+        # With sticks or velocities the set-point follows the command
         heading = heading_of(u)
         level = turned(heading, ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
         stick = ca.vertcat(limit_length(level, 1) * p.stick_speed, -p.stick_climb * clip(u.stick[THROTTLE], -1, 1))

@@ -53,14 +53,14 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
 
-LEASH_M = 3.0  # how far sticks lead the set-point away from the vehicle
-YAW_LEASH_RAD = 0.8  # the same for the heading
-LIFT_M = 0.3  # a set-point so far above a standing vehicle, or below, is meant
-LIFT_MPS = 0.1  # the same for a speed
-LIFT_STICK, LAND_STICK = 0.1, -0.8  # throttle in the stick modes that hold the height
-LIFT_SHARE, LAND_SHARE = 0.5, 0.3  # of the thrust in hover, where the thrust is commanded
-SETTLES_S = 1.0  # standing so long while asked down is a landing
-SLIDES_MPS = 0.5  # horizontal speed of a vehicle that stands, as the estimator sees it
+LEASH_M = 3.0  # m by which sticks may lead the set-point away from the vehicle
+YAW_LEASH_RAD = 0.8  # rad, the same for the heading
+LIFT_M = 0.3  # m; a set-point farther above a standing vehicle commands a take-off, below a landing
+LIFT_MPS = 0.1  # m/s, the same for a speed
+LIFT_STICK, LAND_STICK = 0.1, -0.8  # throttle for take-off and landing in the stick modes that hold the height
+LIFT_SHARE, LAND_SHARE = 0.5, 0.3  # share of the hover thrust for take-off and landing, where the thrust is commanded
+SETTLES_S = 1.0  # s of standing while commanded down that count as a landing
+SLIDES_MPS = 0.5  # m/s, horizontal speed below which the estimate counts as standing
 
 if TYPE_CHECKING:
     _Base = Navigator
@@ -69,9 +69,9 @@ else:
 
 
 class HoverCommands(CommandPorts, _Base):
-    """What commands from outside add to a navigator of a vehicle that hovers. Sampled.
+    """Extension of a hover navigator by external commands. Sampled.
 
-    Armed on the ground (`idle`) the motors idle until something asks for lift: take-off, a mission, a set-point above,
+    Armed on the ground (`idle`) the motors idle until lift is commanded: take-off, a mission, a set-point above,
     a raised throttle stick. Sticks: `stabilized` roll, pitch and thrust by stick; `altitude` the same with the height
     held at centred throttle; `position` speeds over ground by stick, and the place is held when they are centred.
     Set-points: position, velocity and acceleration per axis as far as given, heading or its rate; or attitude or rates
@@ -97,16 +97,16 @@ class HoverCommands(CommandPorts, _Base):
     stick_turn = Param(unit="rad/s", default=1.0, low=0.01, tunable=True, doc="of the heading at full stick")
     hover_thrust = Param(unit="1", default=0.5, low=0.01, high=1.0, tunable=True, doc="thrust of a centred throttle")
 
-    turns_directly = False  # whether the controller takes attitudes, rates and thrusts
+    turns_directly = False  # whether the controller accepts attitudes, rates and thrusts
 
     def _hovers(self, x: View) -> ca.SX:
-        """Whether it hovers, so that sticks and set-points act on it."""
+        """Whether the vehicle hovers, so that sticks and set-points apply."""
         return ca.SX(1)
 
-    # ------------------------------------------------------------------ what is asked for
+    # ------------------------------------------------------------------ commands
 
     def _thrust(self, u: View, p: View) -> ca.SX:
-        """Share of the full thrust, by stick or set-point."""
+        """Commanded share of the full thrust, by stick or set-point."""
         stick = clip(u.stick[THROTTLE], -1, 1)
         by_stick = p.hover_thrust * (1 + stick) + ca.if_else(stick > 0, stick * (1 - 2 * p.hover_thrust), 0)
         return clip(ca.if_else(u.direct == BY_SETPOINT, u.offboard_thrust, by_stick), 0, 1)
@@ -117,7 +117,7 @@ class HoverCommands(CommandPorts, _Base):
         return ca.if_else(u.direct == BY_SETPOINT, kind, u.direct == BY_STABILIZED)
 
     def _asks(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Whether a standing vehicle is asked up, and a flying one down to the ground."""
+        """Whether a standing vehicle is commanded up, and a flying one down to the ground."""
         given, target = u.offboard_given, u.offboard_position[2]
         above = ca.logic_and(given[P_D] > 0.5, target < u.p_NB_N[2] - LIFT_M)
         below = ca.logic_and(given[P_D] > 0.5, target > u.p_NB_N[2] + LIFT_M)
@@ -133,14 +133,14 @@ class HoverCommands(CommandPorts, _Base):
         )
 
     def _led(self, u: View) -> ca.SX:
-        """Whether the moving set-point leads to the place: all of it given, and no velocity with it."""
+        """Whether the moving set-point leads to the commanded position: all of it given, and no velocity with it."""
         place = ca.logic_and(u.direct == BY_SETPOINT, u.offboard_kind == BY_PLACE)
         whole = ca.sum1(u.offboard_given[P_N:V_N]) > 2.5
         bare = ca.sum1(u.offboard_given[V_N:YAW]) < 0.5
         return ca.logic_and(place, ca.logic_and(whole, bare))
 
     def _by_stick(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Set-point and its velocity, moved by the sticks, at most a leash away from the vehicle."""
+        """Set-point and its velocity as moved by the sticks, at most a leash away from the vehicle."""
         assert self.sample_s is not None
         level = turned(heading_of(u), ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
         asked = limit_length(level, 1) * p.stick_speed
@@ -157,7 +157,7 @@ class HoverCommands(CommandPorts, _Base):
     # ------------------------------------------------------------------ one sample
 
     def _navigated(self, x: View, u: View, p: View, command: ca.SX, new: ca.SX) -> dict[str, ca.SX | float]:
-        """What the navigator below makes of it: it works around home, and receives what concerns it."""
+        """Next states of the underlying navigator, which works relative to home and gets only the commands it knows."""
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         rising = ca.logic_and(ca.logic_and(new, x.now == TAKE_OFF), ca.logic_or(command == HOLD, command == MISSION))
@@ -219,7 +219,7 @@ class HoverCommands(CommandPorts, _Base):
         placed = ca.logic_and(stays, u.goto > 0.5)
         values["stay"] = ca.if_else(stays, ca.if_else(u.goto > 0.5, u.offboard_position, x.point), values["stay"])
 
-        # Off the ground by hand, and back on it
+        # Manual take-off and landing
         mode = ca.if_else(lifts, OFFBOARD, mode)
         flies = ca.logic_and(x.now == OFFBOARD, mode == OFFBOARD)
         slides = ca.dot(u.v_NB_N[:2], u.v_NB_N[:2]) < SLIDES_MPS**2
@@ -229,7 +229,7 @@ class HoverCommands(CommandPorts, _Base):
         rests = ca.logic_and(mode < TAKE_OFF, ready)
         idle = ca.logic_and(rests, ca.logic_or(by_hand, command == ARMED))
 
-        # Set-point and heading by hand
+        # Set-point and heading under manual control
         hovers = self._hovers(x) > 0.5
         steered = ca.logic_and(mode == OFFBOARD, hovers)
         sticks = ca.logic_and(steered, u.direct > BY_STABILIZED + 0.5)
@@ -275,7 +275,7 @@ class HoverCommands(CommandPorts, _Base):
         thrust = self._thrust(u, p)
         rates = ca.logic_and(by_setpoint, u.offboard_kind == BY_RATES)
         direct = ca.if_else(rates, BY_RATES, BY_ATTITUDE)
-        # Without these ports the controller is asked for the acceleration that the tilted thrust would give
+        # Without these ports the controller gets the acceleration that the tilted thrust would cause
         axis = quaternion.rotation_matrix(quaternion.from_euler(*ca.vertsplit(attitude)))[:, 2]
         pushed = STANDARD_GRAVITY_MPS2 * (upright - axis * (thrust / p.hover_thrust))
         level = STANDARD_GRAVITY_MPS2 * ca.vertcat(-ca.tan(lean[1]), ca.tan(lean[0]))
@@ -366,7 +366,7 @@ class CommandedVtolNavigator(HoverCommands, VtolNavigator):
         return ca.if_else(x.step == HOVERS, 1, 0)
 
     def _leg(self, x: View, u: View, p: View, mode: ca.SX) -> dict[str, ca.SX]:
-        """As the navigator's, around home; and the way to the place that is held."""
+        """Geometry of the leg relative to home, or of the way to the held position."""
         leg = super()._leg(x, u, p, mode)
         wanted = ca.logic_and(ca.logic_and(mode == HOLD, u.wings > 0.5), x.failed < 0.5)
         home = mode == RETURN

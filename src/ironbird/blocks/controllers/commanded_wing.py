@@ -46,8 +46,8 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Param, State
 from ironbird.symbolic.smooth import choose, clip
 
-CENTRED = 0.02  # of a stick: it asks for nothing
-LEVEL_LEASH_M = 15.0  # how far sticks lead the height away from the vehicle
+CENTRED = 0.02  # stick deflection that counts as centred
+LEVEL_LEASH_M = 15.0  # m by which sticks may lead the height away from the vehicle
 
 
 class CommandedWingNavigator(CommandPorts, WingNavigator):
@@ -82,7 +82,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
     )
 
     def _around_home(self, x: View, u: View, p: View) -> tuple[View, View, View]:
-        """The world as seen from home, which the navigator returns to."""
+        """Views of state, inputs and parameters relative to home, to which the navigator returns."""
         flat = ca.vertcat(p.home[:2], 0)
         shift = ca.vertcat(flat, ca.SX.zeros(3))
         return (
@@ -98,11 +98,11 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         )
 
     def _top(self, x: View, p: View, task: dict[str, ca.SX]) -> ca.SX:
-        """Height at which the take-off is over: the commanded one, unless it was the mission that began it."""
+        """Height (m) at which the take-off ends: the commanded one, unless the mission began it."""
         return ca.if_else(x.asked == TAKE_OFF, p.take_off_height, super()._top(x, p, task))
 
     def _climb(self, u: View) -> ca.SX:
-        """Climb rate asked for by stick (as a share) or set-point."""
+        """Commanded climb rate by stick (as a share) or set-point."""
         return -clip(u.stick[PITCH], -1, 1)
 
     def update(self, x: View, u: View, p: View) -> Values:
@@ -111,7 +111,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         command = command_in_force(u, p)
         aloft, by_hand = x.aloft > 0.5, command == OFFBOARD
         climbs = ca.logic_and(ca.logic_not(aloft), x.now == TAKE_OFF)
-        new = ca.logic_and(is_new(x, u), ca.logic_not(climbs))  # a command during the climb acts after it
+        new = ca.logic_and(is_new(x, u), ca.logic_not(climbs))  # a command during the climb takes effect after it
         waits = ca.logic_and(climbs, ca.logic_and(command >= HOLD, command != MISSION))
         lost = stream_lost(x, u, p)
         asks = ca.logic_and(ca.logic_and(new, by_hand), aloft)
@@ -122,7 +122,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         silent = ca.if_else(new, 0, ca.fmin(silent, 1e6))
         comes_home = ca.logic_and(silent > p.link_hold, x.now == HOLD)
 
-        # While it is steered the navigator below holds where the vehicle is
+        # While it is steered the underlying navigator holds the vehicle's position
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         below = ca.if_else(by_hand, ca.if_else(aloft, HOLD, DISARMED), ca.if_else(command == ARMED, DISARMED, command))
@@ -249,7 +249,7 @@ class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
 class CommandedRoadNavigator(CommandedWingNavigator, RoadNavigator):
     """`RoadNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
 
-    Its missions drive and fly; commands steer it in the air alone. Not modelled: driving by sticks.
+    Its missions drive and fly; commands act only in the air. Not modelled: driving by sticks.
     """
 
     source = "[RflyModel] 9.2.2; sticks and set-points of this project"

@@ -10,8 +10,8 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
-SLOWEST_MPS = 5.0  # speeds are held above this where something is divided by them
-MOST_SCALE = 4.0  # deflections grow at most so much when the aircraft is slow
+SLOWEST_MPS = 5.0  # m/s, lower bound of speeds in divisions
+MOST_SCALE = 4.0  # largest factor of deflections at low speed
 MOST_AILERON, MOST_ELEVATOR, MOST_PITCH, MOST_THROTTLE = 0.1, 0.2, 0.15, 0.5  # limits of the integrals, rad and 1
 STEEPEST = 0.5**0.5  # sine of the angle at which a line is approached from afar, [Park2004] and autopilots
 ACCELERATION_FILTER_S = 0.5  # keeps thrust from acting on the throttle at once
@@ -24,15 +24,15 @@ class FixedWingControl(Block):
     """L1 guidance along lines and circles; total energy to throttle and pitch (TECS); attitude loops. Sampled.
 
     Guidance is [Park2004] in the form of open autopilots: the lateral acceleration leads to a point of the path one L1
-    length ahead, which is set by a period and a damping ratio of the linear error; on a circle the error is held by
-    the same second-order law on top of the turn's own acceleration, from afar the nose goes to the centre. Velocity
-    is that over ground, so that wind is allowed for. TECS: errors of height and airspeed become rates of energy; their
-    sum moves the throttle, their difference, weighted, the pitch [Lambregts1983]. Below `min_speed` pitch holds the
-    speed alone and the throttle opens. Limits of pitch and throttle from outside make take-off and flare. Inner loops:
-    bank with roll damping, pitch with pitch damping, rudder damps the yaw rate that does not belong to the turn;
-    deflections scale with dynamic pressure. Elevator and rudder have the Aerosonde's signs: positive elevator pitches
-    down, positive rudder yaws left. Not modelled: stall protection beyond the limits of pitch, bank and speed, manual
-    flight.
+    length ahead, which is set by a period and a damping ratio of the linear error; on a circle the same second-order
+    law of the radius error is added to the turn's own acceleration; from far away the vehicle flies to the centre.
+    Velocity is that over ground, which accounts for wind. TECS: errors of height and airspeed become rates of energy;
+    their sum moves the throttle, their difference, weighted, the pitch [Lambregts1983]. Below `min_speed` pitch holds
+    the speed alone and the throttle opens. The navigator's limits of pitch and throttle produce take-off and flare.
+    Inner loops: bank with roll damping, pitch with pitch damping, rudder damps the yaw rate that does not belong to the
+    turn; deflections scale with dynamic pressure. Elevator and rudder have the Aerosonde's signs: positive elevator
+    pitches down, positive rudder yaws left. Not modelled: stall protection beyond the limits of pitch, bank and speed,
+    manual flight.
     """
 
     source = "[Park2004]; [Lambregts1983]; [BeardMcLain] Ch. 6; [RflyModel] 9.2.2.3"
@@ -104,7 +104,7 @@ class FixedWingControl(Block):
     yaw_damping = Param(unit="s", low=0.0, tunable=True, doc="yaw rate to rudder")
 
     def _guide(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Acceleration to the right, and the distance from the path."""
+        """Commanded acceleration to the right (m/s^2), and the distance from the path (m)."""
         v = u.v_NB_N[:2]
         speed = ca.fmax(norm(v), 1.0)
         length = p.l1_damping * p.l1_period / ca.pi * speed  # [Park2004]: L1 so that period and damping come out
@@ -112,7 +112,7 @@ class FixedWingControl(Block):
         away = u.p_NB_N[:2] - u.path_origin[:2]
 
         def towards(angle: ca.SX) -> ca.SX:
-            """[Park2004] Eq. 1 for a point that is seen at an angle right of the velocity."""
+            """[Park2004] Eq. 1 for a point at an angle to the right of the velocity."""
             return gain * speed * speed / length * ca.sin(clip(angle, -ca.pi / 2, ca.pi / 2))
 
         # Line: angle to the point of the line at a distance of L1, less the angle of the velocity
@@ -140,9 +140,9 @@ class FixedWingControl(Block):
         return ca.if_else(is_circle, circle, on_line), ca.if_else(is_circle, outside, across)
 
     def _acceleration(self, u: View) -> ca.SX:
-        """Along the flow, by the accelerometer.
+        """Acceleration along the flow by the accelerometer, m/s^2.
 
-        The air comes from where the nose points in the horizontal, and from below by the angle of climb.
+        The direction of flow is that of the nose in the horizontal, inclined by the angle of climb.
         """
         slope = clip(u.v_NB_N[2] / ca.fmax(u.airspeed, SLOWEST_MPS), -0.7, 0.7)
         nose = u.R_NB[:2, 0]
@@ -150,7 +150,7 @@ class FixedWingControl(Block):
         return ca.dot(u.R_NB @ u.accel_B + ca.vertcat(0, 0, STANDARD_GRAVITY_MPS2), ca.vertcat(flat, slope))
 
     def _speed_rate(self, x: View, u: View) -> ca.SX:
-        """Derivative of the airspeed: gusts come in slowly, an offset of the accelerometer not at all."""
+        """Derivative of the airspeed (m/s^2): of the airspeed at low, the accelerometer's at high frequencies."""
         return x.acceleration + (u.airspeed - x.slow_speed) / SPEED_FILTER_S
 
     def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
@@ -169,7 +169,7 @@ class FixedWingControl(Block):
         gaining_set = clip(gaining_set, -p.max_sink, p.max_climb)
         rate = self._speed_rate(x, u)
         gaining = speed / STANDARD_GRAVITY_MPS2 * rate
-        free = u.throttle_limits[1] > u.throttle_limits[0]  # in a flare the speed is meant to fall
+        free = u.throttle_limits[1] > u.throttle_limits[0]  # the speed is meant to fall in a flare
         slow = ca.if_else(free, clip((p.min_speed - u.airspeed) / (SLOW_BAND * p.min_speed), 0, 1), 0)
         weight = u.speed_weight + (2 - u.speed_weight) * slow
         of_speed, of_height = ca.fmin(weight, 1), ca.fmin(2 - weight, 1)
@@ -230,7 +230,7 @@ class FixedWingControl(Block):
         def integral(
             value: ca.SX, rate: ca.SX, most: float, raw: ca.SX, low: ca.SX | float, high: ca.SX | float
         ) -> ca.SX:
-            """Next value; it does not run further against a limit that its command has reached."""
+            """Next value of an integral; it stops while its command is at a limit that the error would exceed."""
             pushes = ca.logic_or(ca.logic_and(raw > high, rate > 0), ca.logic_and(raw < low, rate < 0))
             return clip(value + dt * ca.if_else(pushes, 0, rate), -most, most)
 

@@ -12,28 +12,28 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 SHARPEST = 3.7  # tangent of half the sharpest turn that is rounded: 150 degrees
-LEG_SHARE = 0.45  # of a leg that a corner may take
-OFF_PATH = 0.2  # distance from the path over the turn radius beyond which the vehicle comes back slowly
-OFF_COURSE = 0.7  # cosine of the angle between motion and path below which it does too
-COMING_BACK = 0.4  # that speed over the one of an arc of full radius
+LEG_SHARE = 0.45  # share of a leg that a corner may take
+OFF_PATH = 0.2  # distance from the path over the turn radius beyond which the vehicle returns slowly
+OFF_COURSE = 0.7  # cosine of the angle between motion and path below which it returns slowly
+COMING_BACK = 0.4  # speed of that return over the speed on an arc of full radius
 STANDS_MPS = 0.05
 CREEP = 0.01  # least speed on the way to a stop over the cruise speed, so that it is reached
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the vehicle is on the path."""
+    """Position of the vehicle relative to the path."""
 
     point: ca.SX
     tangent: ca.SX
     curvature: ca.SX
     top_speed: ca.SX
-    remaining: ca.SX  # to the end of the leg
-    passed: ca.SX  # whether the corner at its end is behind
+    remaining: ca.SX  # m to the end of the leg
+    passed: ca.SX  # whether the corner at the leg's end has been passed
 
 
 class GroundNavigator(MissionTable):
-    """Drives along the legs between waypoints, round corners on arcs, and stops where an item says hold. Sampled.
+    """Drives along the legs between waypoints, round corners on arcs, and stops at items with a hold time. Sampled.
 
     An arc has `turn_radius`, or less where a leg is short; on it the speed keeps the lateral acceleration below
     `lateral_acceleration`, and before arcs and stops the vehicle slows down with `acceleration`. Off the path,
@@ -161,7 +161,7 @@ class GroundNavigator(MissionTable):
 
 
 def _direction(vector: ca.SX, otherwise: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Unit vector and length; another direction if there is no length."""
+    """Unit vector and length of a vector; `otherwise` if its length is zero."""
     length = ca.sqrt(ca.dot(vector, vector))
     known = length > 1e-6
     return ca.if_else(known, vector / ca.fmax(length, 1e-6), otherwise), length

@@ -11,7 +11,7 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip, limit_length, wrap_angle
 
-LEAST_LIFT, MOST_LIFT = 0.5, 1.5  # of the weight, commanded in flight
+LEAST_LIFT, MOST_LIFT = 0.5, 1.5  # share of the weight, limits in flight
 MOST_TRIM = 3.0  # m/s^2: limit of the velocity integral
 MOST_CYCLIC_TRIM = 0.02  # rad: limit of the attitude integral
 MOST_TAIL_TRIM = 0.2  # rad: limit of the yaw rate integral
@@ -20,11 +20,11 @@ MOST_TAIL_TRIM = 0.2  # rad: limit of the yaw rate integral
 class HelicopterControl(CascadePorts):
     """Position P, velocity PI, tilt PI on the fly-bar's own rate control, heading P on a yaw rate PI (gyro). Sampled.
 
-    The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic
-    pitch, tau p = B d_lat [Gavrilets2015]: so the tilt error asks for a rate and the rate for cyclic pitch, slowly
-    enough not to excite the body against the rotor. Collective and tail pitch have a feed-forward by momentum theory
-    of a hover at sea level. With control by attitude or rate (kinds 2 and 3) it holds its place. Not modelled: gains
-    by airspeed, notch filter, use of the rotor speed.
+    The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic pitch,
+    tau p = B d_lat [Gavrilets2015]: so the tilt error sets a rate and the rate sets the cyclic pitch, slowly enough not
+    to excite the body against the rotor. Collective and tail pitch have a feed-forward by momentum theory of a hover at
+    sea level. With control by attitude or rate (kinds 2 and 3) it holds its place. Not modelled: gains by airspeed,
+    notch filter, use of the rotor speed.
     """
 
     source = "[Gavrilets2015]; [Dai] Eq. 3; closed form of this project"
@@ -145,7 +145,7 @@ class HelicopterControl(CascadePorts):
         law = self._law(x, u, p)
         gain = p.velocity_integral * p.velocity_gain * self.sample_s
         velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -MOST_TRIM, MOST_TRIM)
-        # Without a position to hold, the vertical integral goes on and the horizontal one is forgotten
+        # Without a position to hold, the vertical integral continues and the horizontal one is reset
         velocity_sum = ca.if_else(u.control_kind == 4, ca.vertcat(0, 0, velocity_sum[2]), velocity_sum)
         cyclic_gain = p.tilt_integral * p.rate_cyclic * self.sample_s
         cyclic_sum = clip(x.cyclic_sum + cyclic_gain * law["rate_set"][:2], -MOST_CYCLIC_TRIM, MOST_CYCLIC_TRIM)

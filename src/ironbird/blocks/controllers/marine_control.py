@@ -10,8 +10,8 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import blend, clip, limit_length, wrap_angle
 
-SLOW_MPS = 0.05  # below this speed over ground there is no course
-SURE_MPS = 0.2  # from this on the course is trusted
+SLOW_MPS = 0.05  # m/s over ground below which there is no course
+SURE_MPS = 0.2  # m/s from which on the course is trusted
 
 
 def allocate(tau: ca.SX, p: View, thrusters: int, quadratic: bool) -> dict[str, ca.SX]:
@@ -39,8 +39,8 @@ def _declare_thrusters(block: Block, thrusters: int) -> None:
 class StationControl(ManualPorts, Block):
     """Position and attitude in six degrees of freedom by cascaded loops, for craft with thrusters for all of them.
 
-    Position gives velocity, velocity (with an integral that takes up current and buoyancy) gives force; roll and pitch
-    are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; `quadratic` says that
+    Position gives velocity, velocity (with an integral that compensates current and buoyancy) gives force; roll and
+    pitch are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic`
     thrust grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
     """
 
@@ -99,7 +99,7 @@ class StationControl(ManualPorts, Block):
 
 
 class CoursePorts(ManualPorts):
-    """What the controllers of craft on a path share: course over ground by heading and drift angle."""
+    """Ports shared by the controllers of vessels on a path: course over ground by heading and drift angle."""
 
     course_set = In(unit="rad", doc="direction of travel over ground")
     speed_set = In(unit="m/s", doc="through the water")
@@ -120,7 +120,7 @@ class CoursePorts(ManualPorts):
     max_integral = Param(unit="1", default=0.5, low=0.0, doc="limit of the heading integral (rad)")
 
     def _heading_error(self, x: View, u: View) -> ca.SX:
-        """Heading that gives the course, less the heading: [Fossen2021] Ch. 12 with the measured drift angle."""
+        """Error (rad) of the heading that gives the course: [Fossen2021] Ch. 12 with the measured drift angle."""
         return wrap_angle(u.course_set - x.drift - u.euler[2])
 
     def _follow(self, x: View, u: View, p: View, dt: float) -> dict[str, ca.SX]:

@@ -1,4 +1,4 @@
-"""Navigators of craft that float: where to be, or which path to follow; no take-off, no landing gear."""
+"""Navigators of vessels: a position to hold, or a path to follow; no take-off, no landing gear."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ironbird.symbolic.smooth import clip, wrap_angle
 
 
 class MissionPorts(MissionTable):
-    """What both navigators share."""
+    """Ports and parameters that both navigators share: position, set-points, item and speeds."""
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     ready = In(unit="1", default=1.0, doc="0 until the position is known: the mission waits")
@@ -107,7 +107,7 @@ class PathNavigator(MissionPorts):
     lookahead = Param(unit="m", low=0.01, tunable=True, doc="smaller is tighter")
 
     def _leg(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Direction, distance run along it, distance to the right of it, length; in the horizontal plane."""
+        """Direction of the leg, distance along it, distance to the right of it, length (m); in the horizontal plane."""
         leg = self._item(x, p)[:2] - x.origin[:2]
         length = norm(leg)
         along = leg / ca.fmax(length, 1e-6)

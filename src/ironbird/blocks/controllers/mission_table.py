@@ -1,4 +1,4 @@
-"""What navigators share: the mission table and its kinds of items, modes and failsafes by number, commands by time."""
+"""Definitions shared by navigators: mission table and kinds of items, numbers of modes and failsafes, script."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ironbird.model.block import Block, View
 from ironbird.model.signal import Param
 from ironbird.symbolic.smooth import choose
 
-ROWS = 6  # of the mission table: north, east, down, yaw, hold time, kind
+ROWS = 6  # rows of the mission table: north, east, down, yaw, hold time, kind
 FLY, LAND = 0.0, 1.0  # kinds of a mission item
 SPIRAL = -1.0  # flown by `SpiralNavigator`; for all others it is FLY
-TAKE_OFF_ITEM, LOITER_ITEM, RETURN_ITEM = -2.0, -3.0, -4.0  # of wings; for other vehicles they are waypoints
-SCRIPT = 4  # commands that a run may schedule beforehand
+TAKE_OFF_ITEM, LOITER_ITEM, RETURN_ITEM = -2.0, -3.0, -4.0  # for wings; waypoints for other vehicles
+SCRIPT = 4  # number of commands that a run may schedule
 
-# Modes, and the commands that ask for them (a command is the number of the mode)
+# Modes, and the commands for them (a command is the number of the mode)
 DISARMED, TAKE_OFF, HOLD, MISSION, RETURN, LANDING, OFFBOARD, DESCEND, TERMINATED = range(9)
 HOVER, TRANSITION, CRUISE, BACK_TRANSITION = range(9, 13)  # shown by vehicles with wings and rotors, never commanded
 ARMED, STABILIZED, ALTITUDE, POSITION, MANUAL = range(13, 18)  # of vehicles that are commanded from outside
@@ -41,12 +41,12 @@ class MissionTable(Block):
         return choose(index, [p.table[:, i] for i in range(self.items)])
 
     def _item(self, x: View, p: View) -> ca.SX:
-        """The present item."""
+        """Column of the present item in the mission table."""
         return self._item_at(x.index, p)
 
 
 def script_param() -> Param:
-    """The parameter that holds commands by time."""
+    """Declaration of the parameter with commands by time."""
     return Param(
         unit="1",
         shape=(2, SCRIPT),
@@ -57,7 +57,7 @@ def script_param() -> Param:
 
 
 def command_in_force(u: View, p: View) -> ca.SX:
-    """The latest entry of the script that is due, else the input."""
+    """The latest due entry of the script, else the input `command`."""
     command = u.command
     for i in range(SCRIPT):
         command = ca.if_else(u.time >= p.script[0, i], p.script[1, i], command)
@@ -71,5 +71,5 @@ def outside_fence(u: View, p: View) -> ca.SX:
 
 
 def link_silent(u: View, p: View) -> ca.SX:
-    """Whether a control link that is in use has been silent for too long."""
+    """Whether a control link in use has been silent for too long."""
     return ca.logic_and(u.link_stamp >= 0, u.time - u.link_stamp > p.link_timeout)

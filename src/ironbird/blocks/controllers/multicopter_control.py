@@ -20,13 +20,13 @@ STEEPEST = 1e-3  # keeps the attitude error finite at a half turn
 MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
 MOST_LIFT = 15.0  # m/s^2: upwards; at little more than half of its voltage a battery gives a third of the thrust
 MOST_TURN = 120.0  # rad/s^2: limit of the rate integral; a rotor lost from the lightest hexacopter needs 95
-WATCHED = 0.1  # of the throttle: a rotor that is asked for less is not judged
-MOST_LIFT_N = 1e6  # more than any rotor
-NO_TELEMETRY = 1e6  # rad/s: stands for a speed that is not reported
-SMALLEST_SHARE = 1e-6  # of the lift in one rotor
-UPRIGHT = 0.3  # least cosine of the lean that the lift of a spin is divided by
-SPINS = 6  # rates of spin for which there are gains, from 0
-SMALLEST_PULL = 0.1  # of a tail rotor's full thrust: with less it is not asked to steer harder
+WATCHED = 0.1  # share of the throttle: a rotor with a lower command is not checked for loss
+MOST_LIFT_N = 1e6  # N, more than any rotor gives
+NO_TELEMETRY = 1e6  # rad/s: means that no speed is reported
+SMALLEST_SHARE = 1e-6  # share of the lift in one rotor
+UPRIGHT = 0.3  # least cosine of the lean by which the lift in a spin is divided
+SPINS = 6  # number of spin rates with gains, from 0
+SMALLEST_PULL = 0.1  # share of a tail rotor's full thrust: with less it does not steer harder
 
 
 def _fold(pick: Callable[[ca.SX, ca.SX], ca.SX], values: list[ca.SX]) -> ca.SX:
@@ -37,14 +37,14 @@ class MulticopterControl(CascadePorts):
     """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is sin(angle/2) times the axis
-    [Brescianini2013], of the tilt first and of the turn about the thrust axis apart from it [Brescianini2020], so that
-    a vehicle that cannot hold its heading still holds its tilt. When motors saturate, roll and pitch go before lift and
-    lift before yaw, and the integrals wait. With `tail` a servo that tilts one rotor makes the yaw. Attitude and rate
-    set-points (offboard) enter the same cascade further down.
+    [Brescianini2013], of the tilt first and separately of the turn about the thrust axis [Brescianini2020], so that a
+    vehicle that cannot hold its heading still holds its tilt. When motors saturate, roll and pitch have precedence over
+    lift and lift over yaw, and the integrals stop. With `tail` a servo that tilts one rotor controls yaw. Attitude and
+    rate set-points (offboard) enter the inner loops of the same cascade.
 
     With more than four rotors and telemetry of their speeds a rotor that gives less than `lost_share` of the thrust
-    that its command means, for `lost_time`, is taken as lost: the others share its work by an allocation of their own,
-    which holds lift, roll and pitch exactly and yaw as far as it goes.
+    expected from its command, for `lost_time`, counts as lost: the others replace it with a separate allocation, which
+    holds lift, roll and pitch exactly and yaw as far as possible.
 
     With `spins` a quadcopter that has lost a rotor gives up its heading [Mueller2014]: it spins about an axis that is
     fixed in its body (`lean`), and control turns that axis towards the force that is needed, by the other three rotors:
@@ -99,7 +99,7 @@ class MulticopterControl(CascadePorts):
         self.rotors = rotors
         self.spins = spins
         self.watched = rotors > 4 or spins  # for a lost rotor
-        self.tail = tail  # number of the rotor that a servo tilts sideways, from 0
+        self.tail = tail  # index of the rotor that a servo tilts sideways, from 0
         if tail is not None:
             self.declare("tail_command", Out(unit="1", low=-1.0, high=1.0, doc="tilt of the tail rotor to the right"))
             self.declare("tail_arm", Param(unit="m", low=1e-3, doc="of the tail rotor behind the centre of mass"))
@@ -150,7 +150,7 @@ class MulticopterControl(CascadePorts):
             self.declare(f"throttle_{i + 1}", Out(unit="1", low=0.0, high=1.0, doc=f"command of motor {i + 1}"))
 
     def _force(self, x: View, u: View, p: View, standing: ca.SX, spinning: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Position and velocity: the force of the rotors that is asked for, in N, and the error of the velocity."""
+        """Commanded force of the rotors in N (frame N) from position and velocity, and the velocity error."""
         blind = u.control_kind == 4
         by_velocity = ca.logic_or(u.control_kind == 1, blind)
         pull = ca.if_else(by_velocity, ca.SX.zeros(3), p.position_gain * (u.position_set - u.p_NB_N))
@@ -175,7 +175,7 @@ class MulticopterControl(CascadePorts):
         return p.mass * ca.vertcat(sideways, -up), velocity_error
 
     def _rate_set(self, u: View, p: View, force: ca.SX) -> ca.SX:
-        """Attitude: rates that bring body z against the force and the nose towards the heading."""
+        """Angular rates that turn body z against the force and the nose to the heading, rad/s."""
         thrust = ca.sqrt(ca.dot(force, force))
         z_d = -force / thrust
         heading = ca.vertcat(ca.cos(u.yaw_set), ca.sin(u.yaw_set), 0)
@@ -252,7 +252,7 @@ class MulticopterControl(CascadePorts):
         """Rates of the steady spin, moment and lift that turn the axis of the spin towards the force [Mueller2014].
 
         The moment keeps the axis turning, w x (J w + H), and brings rates and the force's direction in body axes to
-        those of the steady spin at the present yaw rate, which is left alone.
+        those of the steady spin at the present yaw rate, which is not controlled.
         """
         n, r = self._of_lost(x, p.lean), u.w_NB_B[2]
         told = ca.vertcat(*[u[f"rotor_speed_{i + 1}"] for i in range(self.rotors)])
@@ -272,20 +272,20 @@ class MulticopterControl(CascadePorts):
         return rate_set, ca.vertcat(moment, 0), lift
 
     def _of_lost(self, x: View, columns: ca.SX) -> ca.SX:
-        """The column of the rotor that is lost."""
+        """The column of the lost rotor."""
         found = columns[:, 0]
         for i in range(1, self.rotors):
             found = ca.if_else(x.lost == i + 1, columns[:, i], found)
         return found
 
     def _allocate(self, x: View, p: View, lift: ca.SX, moment: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Rotor thrusts, the lift in them, and the shares of the tilting and yaw moments that are given.
+        """Rotor thrusts (N), their lift, and the shares of the tilting and yaw moments that can be provided.
 
-        Roll and pitch go before lift, lift before yaw, as in PX4 without air mode [PX4Mixer]: lift is taken away so
-        that a rotor can still give its part of roll and pitch, and never added. Closed form, no search.
+        Roll and pitch have precedence over lift, lift over yaw, as in PX4 without air mode [PX4Mixer]: lift is reduced
+        so that a rotor can still give its part of roll and pitch, and never raised. Closed form, no search.
         """
         idle = ca.fmax(p.motor_idle + IDLE_THROTTLE * (p.motor_slope + IDLE_THROTTLE * p.motor_quadratic), 0)
-        low, high = p.thrust_coefficient * idle * idle, ca.SX(p.max_thrust)  # a motor that idles cannot give less
+        low, high = p.thrust_coefficient * idle * idle, ca.SX(p.max_thrust)  # an idling motor cannot give less
         allocation = p.allocation
         if self.watched:
             for i in range(self.rotors):
@@ -302,14 +302,14 @@ class MulticopterControl(CascadePorts):
         least, most, least_tilted, most_tilted = [], [], [], []
         for i in range(self.rotors):
             per_newton = 1 / ca.fmax(even[i], SMALLEST_SHARE)
-            unused = even[i] < SMALLEST_SHARE  # a lost rotor has no say
+            unused = even[i] < SMALLEST_SHARE  # a lost rotor is not considered
             least.append(ca.if_else(unused, 0, low[i] * per_newton))
             most.append(ca.if_else(unused, MOST_LIFT_N, high[i] * per_newton))
             least_tilted.append(ca.if_else(unused, 0, (low[i] - tilt[i]) * per_newton))
             most_tilted.append(ca.if_else(unused, MOST_LIFT_N, (high[i] - tilt[i]) * per_newton))
         top, top_tilted = _fold(ca.fmin, most), _fold(ca.fmin, most_tilted)
         room, room_tilted = top - _fold(ca.fmax, least), top_tilted - _fold(ca.fmax, least_tilted)
-        # The room is a concave function of the share: its chord finds a share that fits (all of it if that fits)
+        # The room is a concave function of the share: its chord gives a share that fits (all of it if that fits)
         tilt_share = room / ca.fmax(room - room_tilted, room)
         lift = ca.fmin(lift, top + tilt_share * (top_tilted - top))
         base = even * lift + tilt_share * tilt
@@ -325,7 +325,7 @@ class MulticopterControl(CascadePorts):
         assert self.sample_s is not None
         law = self._law(x, u, p)
         gain = p.velocity_integral * p.velocity_gain * self.sample_s
-        # What the motors cannot give is not integrated any further, only back
+        # What the motors cannot provide is not integrated further, only back
         sinking = ca.logic_and(law["missing_lift"] > 0, law["velocity_error"][2] < 0)
         gain = gain * ca.vertcat(1, 1, ca.if_else(sinking, 0, 1))
         summed = x.velocity_sum + gain * law["velocity_error"]
@@ -333,12 +333,12 @@ class MulticopterControl(CascadePorts):
         rate_gain = p.rate_integral * p.rate_gain * self.sample_s
         cut = ca.vertcat(law["tilt_share"], law["tilt_share"], law["yaw_share"]) < 1
         windup = ca.logic_and(cut, law["moment"] * law["rate_error"] > 0)
-        # With little lift the legs may hold the vehicle: what they resist is not to be trimmed out
+        # With little lift the legs may hold the vehicle: their resistance must not be trimmed out
         windup = ca.logic_or(windup, law["lift"] < p.carried * STANDARD_GRAVITY_MPS2 * p.mass)
         step = ca.if_else(windup, 0, rate_gain * law["rate_error"])
         rate_sum = clip(x.rate_sum + step, -MOST_TURN, MOST_TURN)
         armed = ca.logic_and(u.armed > 0.5, u.grounded < 0.5)
-        # Without a position to hold, the vertical integral goes on and the horizontal one is forgotten
+        # Without a position to hold, the vertical integral continues and the horizontal one is reset
         blind_sum = ca.vertcat(0, 0, velocity_sum[2])
         keep = ca.if_else(ca.logic_and(armed, u.control_kind == 4), blind_sum, ca.SX.zeros(3))
         values: dict[str, ca.SX] = {
@@ -348,14 +348,14 @@ class MulticopterControl(CascadePorts):
         }
         if self.watched:
             values |= self._watch_rotors(x, u, p, law["thrusts"], armed)
-            # What the integral made up for is now in the allocation
+            # The allocation now contains what the integral had compensated
             noticed = ca.logic_and(values["lost"] > 0.5, x.lost < 0.5)
             forgotten = values["lost"] > 0.5 if self.spins else noticed
             values["rate_sum"] = ca.if_else(forgotten, ca.SX.zeros(3), values["rate_sum"])
         return values
 
     def _watch_rotors(self, x: View, u: View, p: View, thrusts: ca.SX, armed: ca.SX) -> dict[str, ca.SX]:
-        """Speeds that the commands mean, with the motors' lag, against those that telemetry reports."""
+        """Next states of the rotor check: expected speeds (with the motors' lag) against those of the telemetry."""
         assert self.sample_s is not None
         share = self.sample_s / (self.sample_s + p.motor_lag)
         meant = ca.sqrt(thrusts / p.thrust_coefficient)

@@ -1,4 +1,4 @@
-"""Navigator: modes, missions and failsafes; puts out where to be."""
+"""Navigator: modes, missions and failsafes; outputs position and velocity set-points."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-# What the controller is asked for
+# Kinds of control
 BY_POSITION, BY_VELOCITY, BY_ATTITUDE, BY_RATE, BLIND = range(5)
 
 ARRIVED_M = 1.0  # distance of the vehicle from a waypoint that counts as reached
-ON_GROUND_S = 1.0  # standing this long with the set-point below ends a landing
-GROUNDED_S = 0.2  # after this the motors go to idle
-SINK_BELOW_M = 1.0  # how far the set-point may lead the vehicle down in a landing
-PRESSED_M = 0.6  # how far below a standing vehicle the set-point is; in a descent it leads by about half of that
-PRESS = 4.0  # times the landing speed, of the set-point of a vehicle that does not sink
-STANDS_MPS = 0.25  # a vehicle that sinks more slowly is held up
-FALLS_MPS = 0.5  # one whose motors idle already, and that sinks faster, was not on the ground after all
-REGAINED_S = 2.0  # a position that is valid again for so long turns a descent into a landing
-BELOW_FENCE_M = 2.0  # a return flies so far below the height limit
+ON_GROUND_S = 1.0  # s of standing with the set-point below that end a landing
+GROUNDED_S = 0.2  # s after which the motors go to idle
+SINK_BELOW_M = 1.0  # m by which the set-point may lead the vehicle down in a landing
+PRESSED_M = 0.6  # m of the set-point below a standing vehicle; in a descent it leads by about half of that
+PRESS = 4.0  # factor of the landing speed for the set-point if the vehicle does not sink
+STANDS_MPS = 0.25  # m/s; a vehicle that sinks more slowly counts as held up
+FALLS_MPS = 0.5  # m/s; an idling vehicle that sinks faster was not on the ground
+REGAINED_S = 2.0  # s for which a position must be valid again to turn a descent into a landing
+BELOW_FENCE_M = 2.0  # m by which a return stays below the height limit
 
 
 class Navigator(MissionTable):
     """Mode machine of an autopilot: take-off, hold, mission, return, land, offboard, and failsafes. Sampled.
 
-    Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
-    time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
-    land, return. What is still valid decides: with a position the vehicle returns, never above the height limit;
-    with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with neither it
-    descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position is
-    valid again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
-    modelled: fly-by turns, manual flight.
+    Commands are mode numbers, from the input `command` or from `script` (time, command). Of commands at the same time
+    landing has precedence over return, return over take-off, [RflyModel] 9.2.1.2; failsafes have precedence over all:
+    terminate, descend, land, return. The response depends on what is still valid: with a position the vehicle returns,
+    never above the height limit; with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the
+    spot; with neither it descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which
+    the position is valid again becomes a landing. The set-point runs along the legs with limited speed and
+    acceleration. Not modelled: fly-by turns, manual flight.
     """
 
     source = "[RflyModel] 9.2.1"
@@ -145,7 +145,7 @@ class Navigator(MissionTable):
         flies_off = ca.logic_or(ca.logic_or(command == TAKE_OFF, command == MISSION), command == OFFBOARD)
         begin = ca.logic_and(grounded, ca.logic_and(ready, flies_off))
         goal = ca.if_else(begin, ca.if_else(command == TAKE_OFF, HOLD, command), x.goal)
-        # Orders in the air; during take-off only return and land are accepted
+        # Commands in the air; during take-off only return and land are accepted
         low = ca.logic_and(x.now == TAKE_OFF, command < RETURN)
         heard = ca.logic_and(ca.logic_and(new, ca.logic_not(grounded)), ca.logic_not(low))
         order = ca.if_else(ca.logic_and(command == TAKE_OFF, x.now > TAKE_OFF), HOLD, command)
@@ -169,7 +169,7 @@ class Navigator(MissionTable):
         return mode, goal
 
     def _target(self, x: View, u: View, p: View, item: ca.SX, mode: ca.SX, stay: ca.SX) -> ca.SX:
-        """Where the present mode leads: the take-off height, the mission's place, home, or a commanded position."""
+        """Target position of the present mode: take-off height, item of the mission, home, or a commanded position."""
         lowest = ca.fmin(p.return_height, p.fence_height - BELOW_FENCE_M)
         home_height = ca.fmin(ca.fmax(lowest, -x.point[2]), p.fence_height - BELOW_FENCE_M)
         far = ca.dot(x.point[:2], x.point[:2]) > 4.0
@@ -208,12 +208,13 @@ class Navigator(MissionTable):
         fly = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
         # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that
         # ground is soon distinguished from a gust. It may still slide or lean into the wind.
-        rests = ca.if_else(x.timer > GROUNDED_S, FALLS_MPS, STANDS_MPS)  # an error of the velocity must not wake it
+        # an error of the velocity must not restart the motors
+        rests = ca.if_else(x.timer > GROUNDED_S, FALLS_MPS, STANDS_MPS)
         held_up = u.v_NB_N[2] < ca.if_else(landing, rests, STANDS_MPS)
         drop = p.landing_speed * ca.if_else(held_up, PRESS, 1)
         low = ca.fmin(x.point[2] + drop * dt, u.p_NB_N[2] + SINK_BELOW_M)
         point = ca.if_else(landing, ca.vertcat(x.point[:2], low), fly)
-        # On the ground, without position or under velocity control the point stays with the vehicle
+        # On the ground, without position or under velocity control the set-point stays with the vehicle
         loose = ca.logic_or(mode < TAKE_OFF, mode >= DESCEND)
         loose = ca.logic_or(loose, ca.logic_and(mode == OFFBOARD, u.offboard_kind > 0.5))
         point = ca.if_else(loose, u.p_NB_N, point)

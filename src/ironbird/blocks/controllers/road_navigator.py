@@ -12,22 +12,22 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-ROAD_M = 1.0  # a waypoint below this height is driven to
-LAG_MPS = 0.3  # faster than asked for by less is not braked
+ROAD_M = 1.0  # m; a waypoint below this height is driven to
+LAG_MPS = 0.3  # m/s of excess speed that is not braked
 ALIGNED = 0.94  # cosine between velocity and leg below which the vehicle turns, at the speed of corners
-CLOSE_MPS = 1.0  # an error of speed below which it is integrated
+CLOSE_MPS = 1.0  # m/s, speed error below which it is integrated
 
 
 class RoadNavigator(RunwayNavigator):
     """`RunwayNavigator` that drives to waypoints on the ground. Sampled.
 
     Waypoints without a height in front of the take-off are driven to on straight legs with the propeller off: the
-    wheels push as a proportional-integral law of the speed asks, which falls towards corners and the end with
-    `road_slowing` and rises when the corner is behind. The first item with a height begins the take-off run, along the
-    runway. After a landing that is followed by a waypoint on the ground, the vehicle drives on as soon as it has rolled
-    out to `road_speed`; at the last waypoint it stands. In the air, waypoints on the ground are passed over. Any
-    command but mission and take-off stops a vehicle that drives. Not modelled: other traffic, hold times on the road,
-    driving backward, crossfall.
+    wheels are driven by a proportional-integral law of the speed, which falls towards corners and the end with
+    `road_slowing` and rises after the corner. The first item with a height begins the take-off run, along the runway.
+    After a landing that is followed by a waypoint on the ground, the vehicle drives on as soon as it has rolled out to
+    `road_speed`; at the last waypoint it stands. In the air, waypoints on the ground are passed over. Any command but
+    mission and take-off stops a vehicle that drives. Not modelled: other traffic, hold times on the road, driving
+    backward, crossfall.
     """
 
     source = "[RflyModel] 9.2.2; [Raymer] 17.8; drive legs of this project"
@@ -45,7 +45,7 @@ class RoadNavigator(RunwayNavigator):
     road_integral = Param(unit="1/m", default=0.1, low=0.0, tunable=True, doc="its integral to drive")
 
     def _way(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """Where the present leg on the ground leads, and how fast it is to be driven."""
+        """Present leg on the ground: direction, remaining distance and speed to drive."""
         task = self._task(x, p)
         left = _size(task["item"][:2] - u.p_NB_N[:2])
         leg = task["item"][:2] - x.place[:2]
@@ -60,7 +60,7 @@ class RoadNavigator(RunwayNavigator):
             "left": left,
             "last": task["last"],
             "speed": speed,
-            "short": ca.if_else(goes, asked, 0) - speed,  # faster by so much, please
+            "short": ca.if_else(goes, asked, 0) - speed,  # m/s, speed error of the wheels
         }
 
     def _on_ground(self, item: ca.SX) -> ca.SX:
@@ -74,11 +74,11 @@ class RoadNavigator(RunwayNavigator):
         road_now = self._on_ground(task["item"])
         road_next = ca.logic_and(self._on_ground(self._item_at(x.index + 1, p)), ca.logic_not(task["last"]))
 
-        # Off it goes: on the road, or after the landing as soon as it has rolled out
+        # Start driving: on the road, or after the landing once it has rolled out
         begins = ca.logic_and(ca.logic_and(x.now < TAKE_OFF, values["now"] == TAKE_OFF), road_now)
         _, _, out = self._on_runway(x, u, p)
         rolled = ca.logic_and(ca.logic_and(out, way["speed"] < p.road_speed), ca.logic_and(task["by_item"], road_next))
-        # The next leg, or the runway; what lies on the ground is passed over in the air
+        # The next leg, or the runway; waypoints on the ground are skipped in the air
         reached = ca.logic_and(drives, way["left"] < p.road_radius)
         arrives = ca.logic_and(reached, ca.logic_not(task["last"]))
         runs = ca.logic_and(arrives, ca.logic_not(road_next))
@@ -131,5 +131,5 @@ class RoadNavigator(RunwayNavigator):
 
 
 def _size(v: ca.SX) -> ca.SX:
-    """Of a horizontal vector, never zero."""
+    """Length of a horizontal vector, bounded away from zero."""
     return ca.sqrt(ca.dot(v, v) + 1e-12)

@@ -10,15 +10,15 @@ from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip, wrap_angle
 
-SLOWEST_ROLL_MPS = 2.0  # the wheel's angle is limited as if the vehicle rolled at least so fast
+SLOWEST_ROLL_MPS = 2.0  # m/s, lower bound of the speed in the limit of the wheel's angle
 
 
 class RunwayControl(FixedWingControl):
     """`FixedWingControl`, and while `rolling` nose wheel and rudder steer along the line. Sampled.
 
     Line-of-sight guidance [Fossen2021] Sec. 12.3: the heading leads to a point of the line `look_ahead` before the
-    vehicle; the heading error gives a yaw rate, which the nose wheel makes as in the bicycle model, tan(delta) = L r /
-    V [Gillespie] Eq. 6-1, and the rudder holds with the gain of the yaw damper. Bank is what the navigator asks for,
+    vehicle; the heading error gives a yaw rate, which the nose wheel produces as in the bicycle model, tan(delta) = L r
+    / V [Gillespie] Eq. 6-1, and the rudder holds with the gain of the yaw damper. The navigator commands the bank;
     integrals of bank and pitch wait. Not modelled: differential braking, wheels that castor.
     """
 
@@ -33,7 +33,7 @@ class RunwayControl(FixedWingControl):
     look_ahead = Param(unit="m", default=10.0, low=0.1, tunable=True, doc="of the point of the line that is aimed at")
 
     def _turn(self, u: View, p: View) -> ca.SX:
-        """Yaw rate that leads to the line."""
+        """Yaw rate (rad/s) that leads to the line."""
         away = u.p_NB_N[:2] - u.path_origin[:2]
         c, s = ca.cos(u.path_course), ca.sin(u.path_course)
         across = c * away[1] - s * away[0]  # right of the line

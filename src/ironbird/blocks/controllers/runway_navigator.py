@@ -56,7 +56,7 @@ class RunwayNavigator(WingNavigator):
         rejects = ca.logic_and(runs, ca.dot(travelled, travelled) > p.run_length**2)
         rejected = ca.if_else(rejects, 1, x.rejected)
         rotates = ca.logic_and(ca.logic_and(runs, rejected < 0.5), u.airspeed >= p.rotate_speed)
-        # Standing after a rejected take-off: it is over
+        # Standing after a rejected take-off: the flight is over
         slow = ca.dot(u.v_NB_N, u.v_NB_N) < STANDS_MPS**2
         given_up = ca.logic_and(rejected > 0.5, slow)
         still = ca.if_else(given_up, x.still + self.sample_s, values["still"])

@@ -1,4 +1,4 @@
-"""A navigator that can also fly a spiral."""
+"""Navigator of a tilt-rotor that can also fly a spiral."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SpiralNavigator(Navigator):
     spiral_climb = Param(unit="m", default=10.0, tunable=True, doc="h")
 
     def _item(self, x: View, p: View) -> ca.SX:
-        """A spiral is held until this class says that it is over."""
+        """The present item; a spiral stays the present item until this class ends it."""
         item = super()._item(x, p)
         return ca.vertcat(item[:4], ca.if_else(item[5] == SPIRAL, FOREVER_S, item[4]), item[5])
 
@@ -37,7 +37,7 @@ class SpiralNavigator(Navigator):
         return super()._item(x, p)[4]
 
     def _offset(self, phase: ca.SX, duration: ca.SX, p: View) -> tuple[ca.SX, ca.SX]:
-        """Of the spiral from its start, and its derivative, [ProVANT] Eq. 1 with y and z to the east and down."""
+        """Offset (m) of the spiral from its start, and its derivative, [ProVANT] Eq. 1; y is east, z is down."""
         speed = 2 * ca.pi * p.spiral_turns / ca.fmax(duration, 1e-3)
         angle, climb = speed * phase, p.spiral_climb / ca.fmax(duration, 1e-3)
         d = p.spiral_radius
@@ -60,7 +60,7 @@ class SpiralNavigator(Navigator):
         goes_on = ca.logic_and(spiral, ca.logic_or(running, begins))
         over = ca.logic_and(goes_on, x.phase + self.sample_s > duration)
         last = x.index >= p.count - 1.5
-        lets_go = ca.logic_and(running, ca.logic_or(over, ca.logic_not(goes_on)))  # the point stays where it is
+        lets_go = ca.logic_and(running, ca.logic_or(over, ca.logic_not(goes_on)))  # the set-point stays where it is
         for name in ("point", "stay"):
             values[name] = ca.if_else(lets_go, values[name] + offset, values[name])
         values["phase"] = ca.if_else(ca.logic_and(goes_on, ca.logic_not(over)), x.phase + self.sample_s, 0)

@@ -10,16 +10,17 @@ from ironbird.symbolic.smooth import clip, limit_length, wrap_angle
 
 STATES = 20  # deviations: position, roll pitch yaw, tilts; their rates; integrals of position and yaw
 INPUTS = 4  # thrust right and left, tilt torque right and left
-STEEPEST_COSINE = 0.1  # of pitch, where roll and yaw rates can still be distinguished
+STEEPEST_COSINE = 0.1  # cosine of pitch at which roll and yaw rates can still be distinguished
 
 
 class TiltRotorLqr(Block):
     """u = u_trim - K xi with integrals of position and yaw by the trapezoid rule, [ProVANT] Sec. 3. Sampled.
 
-    xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) less what is asked
-    for, in the project's frames. As an addition to the published law, horizontal deviations are turned into the
+    xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) minus their
+    set-points, in the project's frames. As an addition to the published law, horizontal deviations are turned into the
     vehicle's heading, so that it flies at any yaw; deviations and integrals are limited; and while disarmed or standing
-    only the tilts are held. Not modelled: what saturated actuators do to the integrals, feed-forward of acceleration.
+    only the tilts are held. Not modelled: the effect of saturated actuators on the integrals, feed-forward of
+    acceleration.
     """
 
     source = "[ProVANT] Sec. 3; [ProVANTSim] vant2_lqr"
@@ -62,7 +63,7 @@ class TiltRotorLqr(Block):
         super().__init__(sample_s=sample_s)
 
     def _law(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Inputs that are asked for, deviations of position and yaw, integrals."""
+        """Commanded inputs, deviations of position and yaw, integrals."""
         assert self.sample_s is not None
         R = u.R_NB
         roll, pitch, yaw = ca.atan2(R[2, 1], R[2, 2]), -ca.asin(clip(R[2, 0], -1, 1)), ca.atan2(R[1, 0], R[0, 0])
@@ -78,7 +79,7 @@ class TiltRotorLqr(Block):
         c, s = ca.cos(yaw), ca.sin(yaw)
 
         def ahead(v_N: ca.SX) -> ca.SX:
-            """Along and across the heading, and down."""
+            """Components along and across the heading, and down."""
             return ca.vertcat(c * v_N[0] + s * v_N[1], c * v_N[1] - s * v_N[0], v_N[2])
 
         across = u.w_NB_B[1] * ca.sin(roll) + u.w_NB_B[2] * ca.cos(roll)

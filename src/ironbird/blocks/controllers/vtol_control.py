@@ -1,4 +1,4 @@
-"""Flight on wings and the way there and back, for vehicles that hover on rotors."""
+"""Control of flight on wings and of transitions, for vehicles that hover on rotors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import blend, clip
 
-SLOWEST_MPS = 4.0  # speeds are held above this where something is divided by them
+SLOWEST_MPS = 4.0  # m/s, lower bound of speeds in divisions
 STEEPEST_TRACE = 1e-3  # keeps the attitude error finite at a half turn
 TRANSITION_ROLL = 0.25  # rad: bank in a transition on rotors
 DOWNDRAFT = 0.1  # a path that falls steeper than this may be that of the air: it does not lower the nose
@@ -26,13 +26,13 @@ LEARN_S = 1.0  # time over which the thrust in hover is averaged
 class VtolControl(Block):
     """Lift, thrust and attitude on wings; in a transition the rotors carry what the wings do not. Sampled.
 
-    Line following by lateral acceleration towards a point ahead on the line, 2 V^2 / L1 sin(eta) [Park2004]. The
-    angle of attack comes from lift = weight with the known lift slope, climb is added to it, thrust is drag, climb and
-    acceleration in newtons. The attitude error is the vector part of the error quaternion [Brescianini2013], so that
-    no attitude is singular; it gives the angular rates that surfaces follow here and rotors in the hover control.
-    Blending by airspeed as [PX4]: below `blend_speed` surfaces rest, from `transition_speed` rotors of a quadplane do.
-    With a pusher the vehicle accelerates level; without one (tail-sitter) its nose comes down at `transition_rate` and
-    the rotors go on to pull. Not modelled: circles, stall recovery, sideslip control, flight backwards.
+    Line following by lateral acceleration towards a point ahead on the line, 2 V^2 / L1 sin(eta) [Park2004]. The angle
+    of attack comes from lift = weight with the known lift slope, climb is added to it, thrust is drag, climb and
+    acceleration in newtons. The attitude error is the vector part of the error quaternion [Brescianini2013], so that no
+    attitude is singular; it gives the angular rates that surfaces follow here and rotors in the hover control. Blending
+    by airspeed as [PX4]: below `blend_speed` surfaces rest, from `transition_speed` rotors of a quadplane do. With a
+    pusher the vehicle accelerates level; without one (tail-sitter) its nose comes down at `transition_rate` and the
+    rotors then pull. Not modelled: circles, stall recovery, sideslip control, flight backwards.
     """
 
     source = "[Park2004]; [Brescianini2013]; [PX4] VTOL; lift = weight in closed form"
@@ -121,7 +121,7 @@ class VtolControl(Block):
             self.declare(f"throttle_{pusher}", Out(unit="1", low=0.0, high=1.0, doc="command of the pusher"))
 
     def _roll(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Bank, and distance from the line, [Park2004]."""
+        """Bank (rad), and distance from the line (m), [Park2004]."""
         v = u.v_NB_N[:2]
         speed = ca.fmax(ca.sqrt(ca.dot(v, v)), SLOWEST_MPS)
         along = ca.vertcat(ca.cos(u.path_course), ca.sin(u.path_course))
@@ -143,7 +143,7 @@ class VtolControl(Block):
         climb = -u.v_NB_N[2]
         slope = clip(climb / speed, -0.5, 0.5)
         roll_set, across = self._roll(u, p)
-        # A quadplane may bank a little on its rotors, a nose that points up has no bank
+        # A quadplane may bank a little on its rotors; a nose that points up has no bank
         tilt = 0.0 if self.pusher is None else TRANSITION_ROLL
         roll_set = ca.if_else(accelerates, clip(roll_set, -tilt, tilt), roll_set)
 
@@ -171,7 +171,7 @@ class VtolControl(Block):
             thrust = ca.if_else(accelerates, pull, thrust)
             rotors = thrust
         else:
-            # The pitch at which the wings will carry; until then height is the rotors' business
+            # The pitch at which the wings will carry; until then the rotors control the height
             fast = ca.fmax(speed, p.transition_speed)
             carrying = p.mass * STANDARD_GRAVITY_MPS2 / (0.5 * SEA_LEVEL_DENSITY_KGPM3 * fast * fast * p.lift_slope)
             carrying = carrying - p.zero_lift
@@ -218,7 +218,7 @@ class VtolControl(Block):
         rate_sum = clip(x.rate_sum + dt * p.rate_integral * p.rate_gain * law["rate_error"], -MOST_TURN, MOST_TURN)
         pitch_sum = clip(x.pitch_sum + dt * p.climb_integral * law["missing"] / law["speed"], -MOST_PITCH, MOST_PITCH)
         faster = u.airspeed_set - u.airspeed
-        # Against a limit that the thrust has reached the integral does not run any further
+        # The integral stops while the thrust is at a limit
         pushes = ca.logic_or(
             ca.logic_and(law["thrust_raw"] > p.max_thrust, faster > 0), ca.logic_and(law["thrust_raw"] < 0, faster < 0)
         )
@@ -226,7 +226,7 @@ class VtolControl(Block):
         lift_sum = clip(x.lift_sum + dt * p.lift_integral * p.lift_gain * law["missing"], -MOST_LIFT, MOST_LIFT)
         flies = u.stage == FLIES
         resting = ca.logic_or(u.stage == HOVERS, u.stage == BRAKES)
-        # A battery that sags makes less thrust of a command: hover shows how much more must be asked for
+        # A sagging battery gives less thrust per command: the hover shows by how much the command must rise
         hover = clip(u.hover_thrust / p.mass - STANDARD_GRAVITY_MPS2, -MOST_LIFT, MOST_LIFT)
         learnt = x.lift_sum + dt / LEARN_S * (hover - x.lift_sum)
         learnt = ca.if_else(u.stage == HOVERS, learnt, x.lift_sum)

@@ -1,4 +1,4 @@
-"""Navigator of a vehicle with rotors and wings: when to hover, when to fly, and how to come from one to the other."""
+"""Navigator of a vehicle with rotors and wings: hover, flight on wings, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
 
 # Stages, in their order: on rotors; from rotors to wings; on wings; slowing down on wings; stopping on rotors
 HOVERS, ACCELERATES, FLIES, SLOWS, BRAKES = range(5)
-ALIGNED_RAD = 0.15  # the nose points along the leg before the vehicle accelerates
-STOPPED_MPS = 1.5  # over ground: the position can be held
-BRAKES_S = 2.0  # stopping on rotors takes at least so long: the nose comes up, the wind is found
-VANE_RADPS = 0.6  # fastest turn into the wind
-SLOW_SHARE = 0.7  # airspeed asked for while slowing down, of the one at which the rotors take over
+ALIGNED_RAD = 0.15  # rad; the nose points along the leg before the vehicle accelerates
+STOPPED_MPS = 1.5  # m/s over ground at which the position can be held
+BRAKES_S = 2.0  # s that stopping on rotors takes at least: the nose comes up, the wind is estimated
+VANE_RADPS = 0.6  # rad/s, fastest turn into the wind
+SLOW_SHARE = 0.7  # commanded airspeed while slowing down, as a share of that at which the rotors take over
 
 
 class VtolNavigator(Navigator):
     """The multicopter's navigator, with a second machine of five stages that flies long legs on wings. Sampled.
 
-    A leg of a mission, or the way home, that is longer than `wing_distance` is flown so: nose to it, transition,
-    cruise along the line, slow down on the wings in time to stop at the end, and stop on the rotors. Way points
-    without hold time are passed, others (and the last, and the one before a landing) are hovered at. A transition that
-    takes too long, and a loss of height on wings, end in hover: the quad-chute of [PX4]; the vehicle then returns
-    on its rotors. A hovering vehicle keeps its heading, or turns its wing edgewise to the wind: yaw in the mission
-    is not used. Orders and failsafes are the multicopter's; those that need hover stop the vehicle first. Not
+    A leg of a mission, or the way home, that is longer than `wing_distance` is flown in this order: turn to it,
+    transition, cruise along the line, slow down on the wings in time to stop at the end, and stop on the rotors. Way
+    points without hold time are passed, others (and the last, and the one before a landing) are hovered at. A
+    transition that takes too long, and a loss of height on wings, end in hover: the quad-chute of [PX4]; the vehicle
+    then returns on its rotors. A hovering vehicle keeps its heading, or turns its wing edgewise to the wind: yaw in the
+    mission is not used. Commands and failsafes are the multicopter's; those that need hover stop the vehicle first. Not
     modelled: loiter circles, landing on wings, transitions without airspeed.
     """
 
@@ -77,7 +77,7 @@ class VtolNavigator(Navigator):
     chute_loss = Param(unit="m", low=0.1, default=12.0, tunable=True, doc="height below the set one: quad-chute")
 
     def _leg(self, x: View, u: View, p: View, mode: ca.SX) -> dict[str, ca.SX]:
-        """Geometry of what is flown to."""
+        """Geometry of the present leg."""
         item, after = self._item_at(x.index, p), self._item_at(x.index + 1, p)
         home = mode == RETURN
         lands = item[5] > 0.5 * LAND
@@ -150,7 +150,7 @@ class VtolNavigator(Navigator):
         changed = ca.fabs(step - x.step) > 0.5
         failed = ca.if_else(fails, 1, x.failed)
 
-        # What the multicopter's machine carries on with
+        # Inputs of the multicopter's state machine
         on_wings = ca.logic_or(step != HOVERS, x.step != HOVERS)
         turns = ca.logic_and(wants, ca.logic_not(begins))
         entered = ca.logic_and(step == BRAKES, x.step != BRAKES)
@@ -193,7 +193,7 @@ class VtolNavigator(Navigator):
         hovering = ca.if_else(x.now == MISSION, ca.if_else(leg["lands"], LANDING, HOVER), x.now)
         shown = [hovering, ca.SX(TRANSITION), ca.SX(CRUISE), ca.SX(BACK_TRANSITION), ca.SX(BACK_TRANSITION)]
         stopping = ca.logic_and(x.step == BRAKES, x.now != DESCEND)
-        offboard = ca.fmin(values["control_kind"], BY_VELOCITY)  # rates and thrust are the wing control's here
+        offboard = ca.fmin(values["control_kind"], BY_VELOCITY)  # rates and thrust belong to the wing control here
         kind = ca.if_else(x.now == OFFBOARD, offboard, values["control_kind"])
         kind = ca.if_else(stopping, BY_VELOCITY, kind)
         slows = x.step == SLOWS
@@ -212,5 +212,5 @@ class VtolNavigator(Navigator):
 
 
 def _length(v: ca.SX) -> ca.SX:
-    """Of a horizontal vector, never zero."""
+    """Length of a horizontal vector, bounded away from zero."""
     return ca.sqrt(ca.dot(v, v) + 1e-12)

@@ -26,15 +26,15 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-SHORTEST_LEG_M = 1.0  # a shorter leg has no direction: the vehicle flies straight to its end
-HEIGHT_REACHED_M = 5.0  # of the approach height: the glide may begin
+SHORTEST_LEG_M = 1.0  # m; a shorter leg has no direction: the vehicle flies straight to its end
+HEIGHT_REACHED_M = 5.0  # m from the approach height at which the glide may begin
 ALIGNED = 0.95  # cosine between velocity and landing course at which the circle is left
-STANDS_MPS, STANDS_S = 1.0, 2.0  # slower for so long: the vehicle has come to rest
-GROUND_SEEN_M = 10.0  # a height over ground below this is used in the landing
-ANY_PITCH = 1.5  # no limit
+STANDS_MPS, STANDS_S = 1.0, 2.0  # m/s and s: slower for so long means that the vehicle is at rest
+GROUND_SEEN_M = 10.0  # m; a height over ground below this is used in the landing
+ANY_PITCH = 1.5  # rad, no limit
 # Stages of a landing: to the approach height, down the slope, above the ground, and up again for another try
 OPEN, GLIDE, FLARE, AROUND = 0.0, 1.0, 2.0, 3.0
-LEAST_WIND_MPS = 1.0  # with less from behind the course stays as it is
+LEAST_WIND_MPS = 1.0  # m/s; with less tailwind the course is kept
 
 
 class WingNavigator(MissionTable):
@@ -42,18 +42,18 @@ class WingNavigator(MissionTable):
 
     Take-off [RflyModel] 9.2.2.1: a launcher is fired, full throttle, a fixed pitch and a straight course until the
     height is reached; every mission of a vehicle that begins on the ground begins so. Waypoints: straight legs on which
-    the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further
-    away turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of
-    the circle. Return circles the take-off point; only the command landing acts then, [RflyModel] 9.2.2.2. Landing:
-    the height is adjusted in a circle that touches the approach line, which is left on the landing course for a
-    straight glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over
-    ground if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height
-    and begins the landing again, `most_rounds` times) when it is off the glide by more than `glide_across` or
-    `glide_window` above the decision height, when it is still in the air `overrun` behind the touch-down place, and at
+    the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further away
+    turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of the
+    circle. Return circles the take-off point; only the command landing acts then, [RflyModel] 9.2.2.2. Landing: the
+    height is adjusted in a circle that touches the approach line, which is left on the landing course for a straight
+    glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over ground
+    if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height and
+    begins the landing again, `most_rounds` times) when it is off the glide by more than `glide_across` or
+    `glide_window` above the decision height, when it is still in the air `overrun` past the touch-down point, and at
     the command take-off. By `course_by_wind` the landing course is turned into the wind that the estimator reports when
     the landing begins: 1 to the other end of the strip, 2 freely. Failsafes: without GNSS or estimator it circles with
     a steady bank at its height (drifting with the wind) until they are back; beyond the fence, without link or with a
-    low battery it returns, with an empty one it lands. `mode` is what is being done: an item for landing shows as
+    low battery it returns, with an empty one it lands. `mode` is the present action: an item for landing shows as
     `land`. Not modelled: terrain, fillets, offboard flight.
     """
 
@@ -153,10 +153,10 @@ class WingNavigator(MissionTable):
     link_timeout = Param(unit="s", default=2.0, low=0.0, tunable=True, doc="return when the link is silent for longer")
     script = script_param()
 
-    # ------------------------------------------------------------------ what is to be done
+    # ------------------------------------------------------------------ present task
 
     def _task(self, x: View, p: View) -> dict[str, ca.SX]:
-        """The present item, and the mode that is being done."""
+        """The present item, and the mode that is flown."""
         item = self._item(x, p)
         last = x.index >= p.count - 1.5
         begun = ca.if_else(ca.logic_and(x.aloft > 0.5, x.now < TAKE_OFF), MISSION, x.now)
@@ -168,7 +168,7 @@ class WingNavigator(MissionTable):
         return {"item": item, "last": last, "begun": begun, "by_item": by_item, "kind": kind, "mode": mode}
 
     def _approach(self, x: View, u: View, p: View, task: dict[str, ca.SX]) -> dict[str, ca.SX]:
-        """Line of the landing: course, distance left, and the circle that touches it where the glide begins."""
+        """Landing line: course, remaining distance, and the circle that touches it where the glide begins."""
         item, by_item = task["item"], task["by_item"]
         asked = ca.if_else(by_item, item[3], p.landing_course)
         course = asked + x.turned
@@ -199,7 +199,7 @@ class WingNavigator(MissionTable):
         item, mode = task["item"], task["mode"]
         lands, returns = mode == LANDING, mode == RETURN
         asked = ca.if_else(ca.logic_and(task["by_item"], item[2] < 0), -item[2], p.return_height)
-        target = ca.if_else(task["by_item"], item[:3], x.place)  # without an item: hold where it was
+        target = ca.if_else(task["by_item"], item[:3], x.place)  # without an item: hold the stored position
         target = ca.if_else(returns, ca.vertcat(0, 0, -asked), target)
         target = ca.if_else(lands, ca.vertcat(approach["centre"], -p.approach_height), target)
         waypoint = ca.logic_and(task["by_item"], ca.fabs(task["kind"] + 0.5) < 1)  # FLY, and what other kinds fly to
@@ -237,7 +237,7 @@ class WingNavigator(MissionTable):
         return ca.fmax(now, ca.vertcat(1, 0, 0, 1, 0, 0) * x.tripped) * x.aloft
 
     def _blind(self, x: View, task: dict[str, ca.SX]) -> ca.SX:
-        """Without position; a glide that has begun is flown to its end."""
+        """Whether the position is lost; a glide that has begun is flown to its end."""
         committed = ca.logic_and(task["mode"] == LANDING, x.stage > 0.5 * GLIDE)
         lost = ca.logic_or(x.tripped[1] > 0.5, x.tripped[2] > 0.5)
         return ca.logic_and(lost, ca.logic_not(committed))
@@ -271,7 +271,7 @@ class WingNavigator(MissionTable):
         stage = self._around(x, u, p, approach, stage, ca.logic_and(new, command == TAKE_OFF))
         stage = ca.if_else(lands, stage, OPEN)
         around = ca.logic_and(stage == AROUND, x.stage < AROUND)
-        again = ca.logic_and(x.stage == AROUND, stage == OPEN)  # high enough: to the circle once more
+        again = ca.logic_and(x.stage == AROUND, stage == OPEN)  # high enough: to the circle again
 
         # At rest: the landing is over, or an engine has failed
         slow = ca.dot(u.v_NB_N, u.v_NB_N) < STANDS_MPS**2
@@ -285,7 +285,7 @@ class WingNavigator(MissionTable):
         here = u.p_NB_N
         anew = ca.logic_or(entered, ca.logic_and(advance, task["kind"] == TAKE_OFF_ITEM))
         anew = ca.logic_or(anew, again)
-        # The course of a landing is fixed where it begins, and after going around
+        # The course of a landing is fixed where it begins, and after a go-around
         still_open = ca.logic_and(lands, ca.logic_and(stage == OPEN, circling < 0.5))
         decides = ca.logic_and(still_open, ca.logic_or(x.decided < 0.5, again))
         turned = ca.if_else(decides, self._turn(u, p, approach["asked"]), x.turned)
@@ -316,7 +316,7 @@ class WingNavigator(MissionTable):
     def _next_mode(
         self, x: View, u: View, p: View, task: dict[str, ca.SX], command: ca.SX, new: ca.SX
     ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """The mode after commands, the end of the take-off and failsafes; also what begins, climbed and tripped."""
+        """Mode after commands, the end of the take-off and failsafes; also whether a mode began, climbed, tripped."""
         begun, aloft, lands = task["begun"], x.aloft > 0.5, task["mode"] == LANDING
         starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
         ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), u.may_arm > 0.5)
@@ -330,7 +330,7 @@ class WingNavigator(MissionTable):
         mode = ca.if_else(begin, TAKE_OFF, mode)
         tripped = self._trips(x, u, p)
         home = ca.logic_or(ca.logic_or(tripped[0] > 0.5, tripped[3] > 0.5), tripped[5] > 0.5)
-        # A landing that the mission asks for is flown on; nothing else goes before the return
+        # A landing of the mission is completed; only it has precedence over the return
         goes = ca.logic_and(ca.logic_and(home, aloft), mode < RETURN)
         goes = ca.logic_and(goes, ca.logic_not(ca.logic_and(lands, tripped[3] + tripped[5] < 0.5)))
         mode = ca.if_else(goes, RETURN, mode)
@@ -339,11 +339,11 @@ class WingNavigator(MissionTable):
         return mode, begin, climbed, tripped
 
     def _top(self, x: View, p: View, task: dict[str, ca.SX]) -> ca.SX:
-        """Height at which the take-off is over."""
+        """Height (m) at which the take-off ends."""
         return ca.if_else(task["item"][5] == TAKE_OFF_ITEM, -task["item"][2], p.take_off_height)
 
     def _next_stage(self, x: View, u: View, p: View, approach: dict[str, ca.SX], circling: ca.SX) -> ca.SX:
-        """Of a landing: from the circle down the slope when height and course are right, then to the flare."""
+        """Next stage of a landing: from the circle to the slope when height and course are right, then to the flare."""
         v = u.v_NB_N[:2]
         aligned = ca.dot(v, approach["along"]) > ALIGNED * _length(v)
         beside = ca.dot(approach["from_entry"], approach["from_entry"]) < (0.5 * p.loiter_radius) ** 2
@@ -356,7 +356,7 @@ class WingNavigator(MissionTable):
         return ca.if_else(ca.logic_and(x.stage == GLIDE, low), FLARE, stage)
 
     def _around(self, x: View, u: View, p: View, approach: dict[str, ca.SX], stage: ca.SX, ordered: ca.SX) -> ca.SX:
-        """The stage, or going around: off the glide, behind the place, or by order; then up to the approach height."""
+        """The stage, or a go-around: off the glide, past the touch-down point, or by command; then up again."""
         high = approach["height"] - approach["left"] * approach["slope"]
         off = ca.logic_or(ca.fabs(approach["across"]) > p.glide_across, ca.fabs(high) > p.glide_window)
         off = ca.logic_and(ca.logic_and(off, stage == GLIDE), approach["height"] > p.decision_height)
@@ -368,7 +368,7 @@ class WingNavigator(MissionTable):
         return ca.if_else(goes, AROUND, ca.if_else(climbed, OPEN, stage))
 
     def _turn(self, u: View, p: View, asked: ca.SX) -> ca.SX:
-        """What is added to the landing course that was asked for, by the wind."""
+        """Change (rad) of the commanded landing course because of the wind."""
         wind = u.wind_N[:2]
         behind = ca.cos(asked) * wind[0] + ca.sin(asked) * wind[1]
         opposite = ca.if_else(behind > LEAST_WIND_MPS, ca.pi, 0)
@@ -376,7 +376,7 @@ class WingNavigator(MissionTable):
         return ca.if_else(p.course_by_wind > 1.5, freely, ca.if_else(p.course_by_wind > 0.5, opposite, 0))
 
     def _nearest(self, x: View, u: View, p: View, leg: dict[str, ca.SX]) -> ca.SX:
-        """Where the vehicle should be by now: near a corner it may be on its way from one leg to the next."""
+        """Nearest planned position: near a corner it may be between one leg and the next."""
         here, target, circles = u.p_NB_N, leg["target"], x.circling > 0.5
         span = target[:2] - x.place[:2]
         most = ca.if_else(leg["stays"], ca.fmax(1 - p.loiter_radius / _length(span), 0), 1)  # legs end at the circle
@@ -407,7 +407,7 @@ class WingNavigator(MissionTable):
         nearest = self._nearest(x, u, p, leg)
         straight = ca.vertcat(ca.cos(p.launch_course), ca.sin(p.launch_course))
         climbing = ca.vertcat(p.point_0[:2] + straight * ca.dot(straight, here[:2] - p.point_0[:2]), here[2])
-        # On the slope the error is that of the height over ground, as soon as it is seen; behind the aim it goes on
+        # On the slope the error is that of the height over ground, once measured; past the aim it continues
         too_high = approach["height"] - ca.fmin(approach["left"] * approach["slope"], p.approach_height)
         slope_down = here[2] + ca.if_else(flaring, 0, too_high)
         slope_down = ca.if_else(rounding, -p.approach_height, slope_down)
@@ -447,7 +447,7 @@ class WingNavigator(MissionTable):
 
 
 def _length(v: ca.SX) -> ca.SX:
-    """Of a horizontal vector, never zero."""
+    """Length of a horizontal vector, bounded away from zero."""
     return ca.sqrt(ca.dot(v, v) + 1e-12)
 
 

@@ -1,1 +1,1 @@
-"""S_env: earth, air, wind, ground."""
+"""S_env: environment of the vehicle: earth, air, wind, water and ground."""

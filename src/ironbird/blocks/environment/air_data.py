@@ -1,4 +1,4 @@
-"""Motion through the air: what the wind leaves of the motion over ground."""
+"""Motion through the air: velocity over ground minus wind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.symbolic.rotation import norm
 class AirData(Block):
     """Velocity relative to the air, [Dai] Sec. II-B: v_rel = v - v_wind; the wind is the sum of Eq. 6.
 
-    With `turning` the angular velocity relative to air that turns as well: angular gusts.
+    With `turning` also the angular velocity relative to rotating air (angular gusts).
     """
 
     source = "[Dai] Eq. 6"

@@ -1,4 +1,4 @@
-"""Ocean current: water that moves evenly."""
+"""Ocean current: water that moves at constant velocity."""
 
 from __future__ import annotations
 

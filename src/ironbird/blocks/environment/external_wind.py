@@ -7,9 +7,9 @@ from ironbird.model.signal import In, Out
 
 
 class ExternalWind(Block):
-    """A part of the wind that is an input from outside, held until the next value.
+    """A part of the wind that is an input from outside the kernel, held until the next value.
 
-    Not modelled: a change along the vehicle, so it brings no moment by itself.
+    Not modelled: a gradient along the vehicle, so it causes no moment by itself.
     """
 
     source = "a register of this project; a part of the sum of [Dai] Eq. 6"

@@ -13,8 +13,8 @@ from ironbird.symbolic import earth
 class GravityWgs84(Block):
     """Gravitation of the oblate earth (point mass and J2) plus the centrifugal part [Stevens] 1.6-1.7.
 
-    Within 0.12 mm/s^2 of the normal gravity formula, which J4 and above make up. Not modelled: J4 and
-    above, anomalies, tides.
+    Within 0.12 mm/s^2 of the normal gravity formula, the difference is due to J4 and above. Not modelled: J4 and above,
+    anomalies, tides.
     """
 
     source = "[Stevens] 1.6-1.7; [NIMA8350]"
@@ -44,7 +44,7 @@ class GravityWgs84(Block):
 
 
 class GravityUniform(Block):
-    """The same gravity everywhere, straight down."""
+    """Gravity that is the same everywhere and points straight down."""
 
     source = "[RflyModel] 6.2, item 1"
 

@@ -19,7 +19,7 @@ class MagneticWmm(Block):
     """Field and first derivatives at the take-off point: B(p) = B0 + G p.
 
     `local_field` computes B0 and G from WMM2025. Up to 70 degrees of latitude it is within 1.2 nT (0.7 nT at middle
-    latitudes) for 20 km around and 5 km above the take-off point; beyond, flights get new values on the way
+    latitudes) for 20 km around and 5 km above the take-off point; farther flights update the values
     (`flight/far_field.py`). Not modelled: crustal anomalies, daily change, disturbances by the vehicle.
     """
 

@@ -1,4 +1,4 @@
-"""Height and slope of a ground that is looked up outside the kernel: an elevation grid of any size."""
+"""Height and slope of the ground from outside the kernel: an elevation grid of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out
 
 
 class SurveyedGround(Block):
-    """The ground near the vehicle as a tangent plane that comes from outside, in the place of `Terrain`.
+    """The ground near the vehicle as a tangent plane that is given from outside, in place of `Terrain`.
 
     It is looked up every few milliseconds at the vehicle's place (the `TerrainZ` of [RflyModel] 5.3): exact on each
     triangle of a grid; where the vehicle comes to the next one, the plane changes at the next look-up.

@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Noise, Out, Param, State
 
 GRAVITY = 9.81  # m/s^2, the value of [Fossen2021], not the standard one
 MODAL = 0.40  # of a fully developed sea: w_0 = 0.40 sqrt(g / Hs), [Fossen2021] Ch. 10 for Pierson-Moskowitz
-SLOWEST_RADPS = 0.05  # a vehicle that runs with the waves meets them no slower than this
+SLOWEST_RADPS = 0.05  # rad/s, least frequency of encounter of a vehicle that runs with the waves
 
 
 class Waves(Block):

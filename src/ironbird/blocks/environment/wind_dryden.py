@@ -11,7 +11,7 @@ from ironbird.units import FOOT_M
 
 LOWEST_FT, LOW_FT, MEDIUM_FT = 10.0, 1000.0, 2000.0
 MEDIUM_LENGTH_FT = 1750.0
-SLOWEST_MPS = 1.0  # the filters' speed is held above this, so that a hovering vehicle has turbulence too
+SLOWEST_MPS = 1.0  # m/s, lower bound of the filters' speed, so that a hovering vehicle meets turbulence too
 
 
 class WindDryden(Block):
@@ -68,7 +68,7 @@ class WindDryden(Block):
             self.declare("smooth", State(unit="m/s", shape=2, init=0.0, doc="gusts across and down, over the span"))
 
     def _turning(self, x: View, u: View, p: View) -> ca.SX:
-        """[MIL8785C] 3.7.1.3: rolling, pitching and yawing of the air, along, across, down."""
+        """Rolling, pitching and yawing of the air (rad/s), along, across, down, [MIL8785C] 3.7.1.3."""
         sigma, length = self._scales(u, p)
         _, across, down = self._gusts(x, u, p)
         # Phi_p = sigma_w^2 / L_w 0.8 (pi L_w / 4 b)^(1/3) / (1 + (4 b Omega / pi)^2), whose integral is the variance
@@ -120,7 +120,7 @@ class WindDryden(Block):
         }
 
     def _filters(self, x: View, u: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """The filters' states; at the first sample, a draw from their steady distribution."""
+        """States of the filters; at the first sample, a draw from their steady distribution."""
         n = u.white
 
         def steady(n1: ca.SX, n2: ca.SX) -> ca.SX:
@@ -133,7 +133,7 @@ class WindDryden(Block):
         )
 
     def _gusts(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Along, across and down."""
+        """Gust velocity (m/s) along and across the mean wind, and down."""
         sigma, _ = self._scales(u, p)
         along, across, down = self._filters(x, u)
         # (1 + sqrt3 s) / (1 + s)^2 = sqrt3 / (1 + s) + (1 - sqrt3) / (1 + s)^2, over its own deviation sqrt2

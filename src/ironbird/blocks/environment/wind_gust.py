@@ -1,4 +1,4 @@
-"""Discrete gust: a 1-cosine pulse of wind, at a chosen time or from the moment at which it is ordered."""
+"""Discrete gust: a 1-cosine pulse of wind, at a chosen time or when it is triggered."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, Out, Param, State
 
-NOT_YET_S = 1e11  # later than any run, and below what counts as divergence
+NOT_YET_S = 1e11  # s, later than any run, and below the limit of divergence
 
 
 class WindGust(Block):
     """[MIL8785C] 3.7.3.3 in time: rises as (1 - cos)/2, holds, and falls the same way. Sampled.
 
-    The gust part of [Dai] Eq. 6. The document gives the shape over distance; here the rise is a time, so that a
-    hovering vehicle meets it too. One pulse begins at `start_time`. A second one begins at the first sample at which
-    `triggered_amplitude_N` is not zero, so that an event or a fault can bring it; it is cut off when that is zero
-    again. They add up. Not modelled: spatial extent.
+    The gust part of [Dai] Eq. 6. The document gives the shape over distance; here the rise is a time, so that it also
+    acts on a hovering vehicle. One pulse begins at `start_time`. A second one begins at the first sample at which
+    `triggered_amplitude_N` is not zero, so that an event or a fault can start it; it ends when that is zero again. They
+    add up. Not modelled: spatial extent.
     """
 
     source = "[MIL8785C] 3.7.3.3; [Dai] Eq. 6"

@@ -1,4 +1,4 @@
-"""Prevailing wind: the same everywhere and always."""
+"""Prevailing wind: the same at all places and times."""
 
 from __future__ import annotations
 

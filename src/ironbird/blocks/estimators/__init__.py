@@ -1,1 +1,1 @@
-"""S_ctrl: state estimators."""
+"""S_ctrl: state estimators, voters of redundant sensors, and checks of measurements."""

@@ -1,4 +1,4 @@
-"""Whether an airspeed tube is valid: compared with the speed from lift and attitude, which replaces it."""
+"""Check of an airspeed tube against the speed from lift and attitude, which replaces it if it fails."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
 LEAST_ANGLE_RAD, LEAST_LOAD = 0.01, 0.2  # of attack from zero lift, and of lift over weight: below, lift gives no speed
-LOW_SHARE = 0.35  # a tube that reads too little does less harm, and pulling up and down looks like it
+LOW_SHARE = 0.35  # a tube that reads too little does less harm, and vertical manoeuvres look like it
 WIND_SHARE = 1.5  # the speed by wind may differ by less before it counts
 SAME_PA = 1e-9  # a sample that differs by less from the one before repeats it
-SLOWEST_SHARE = 0.5  # of the trim speed: the speed by lift is held above, as no wing carries the weight there
+SLOWEST_SHARE = 0.5  # share of the trim speed: lower bound of the speed by lift, as no wing carries the weight below
 
 
 class AirspeedCheck(Block):
@@ -22,13 +22,13 @@ class AirspeedCheck(Block):
 
     Lift gives the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
     times the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch
-    less the angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly
-    any angle gives no speed so: with `by_wind` the speed is that over ground less the last valid wind.
-    Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples
-    are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the
-    speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
-    `patience`, or is off by twice that, is left out until it has agreed for `recovery`. Judged from the end of the
-    take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a
+    less the angle of climb; carried on between gusts by the acceleration along the flow. A wing at a very small angle
+    of attack gives no speed this way: with `by_wind` the speed is that over ground less the last valid wind. Checks,
+    after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples are
+    fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the speed by
+    wind (by two thirds of it): a sideslip or vertical wind disturbs the one, a gust the other. A tube that fails for
+    `patience`, or is off by twice that, is not used until it has agreed for `recovery`. The checks run from the end of
+    the take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a
     lighter vehicle looks faster by the root of its mass), ice on the wing, several tubes.
     """
 
@@ -77,7 +77,7 @@ class AirspeedCheck(Block):
     late_after = Param(unit="s", default=0.5, low=0.05, tunable=True, doc="an older sample counts as lost")
 
     def _lift(self, x: View, u: View, p: View) -> ca.SX:
-        """Airspeed at which the wing carries what the accelerometer feels."""
+        """Airspeed (m/s) at which the wing carries the load measured by the accelerometer."""
         pitch = ca.asin(clip(-u.R_NB[2, 0], -1, 1))
         climb = ca.asin(clip(-u.v_NB_N[2] / ca.fmax(x.other, SLOWEST_SHARE * p.trim_speed), -0.9, 0.9))
         level = ca.fmax(u.R_NB[2, 2], 0.5) / ca.sqrt(ca.fmax(1 - u.R_NB[2, 0] ** 2, 0.25))  # cosine of the bank
@@ -87,7 +87,7 @@ class AirspeedCheck(Block):
         return clip(speed, SLOWEST_SHARE * p.trim_speed, 2 * p.trim_speed)
 
     def _acceleration(self, u: View) -> ca.SX:
-        """Along the nose's direction in the horizontal, by the accelerometer."""
+        """Acceleration (m/s^2) along the nose's direction in the horizontal, by the accelerometer."""
         nose = u.R_NB[:2, 0] / ca.fmax(norm(u.R_NB[:2, 0]), 1e-3)
         return ca.dot((u.R_NB @ u.accel_B)[:2], nose)
 

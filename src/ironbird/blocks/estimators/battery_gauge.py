@@ -1,4 +1,4 @@
-"""Battery gauge: how much is left, from measured charge and voltage."""
+"""Battery gauge: remaining charge from counted charge and voltage."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.3)  # of the charge; above voltage says nothing
+# shares of the charge; above them the voltage is no measure
+SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.3)
 CELL_V = tuple(float(cell_voltage(share)) for share in SHARES)  # at rest
 
 
 class BatteryGauge(Block):
-    """The smaller of what is left by counted charge and by the voltage of a cell. Sampled.
+    """The smaller of the remaining charge by counted current and by cell voltage. Sampled.
 
-    To the measured voltage the drop over `resistance` is added, which makes it that of a battery at rest; low-passed,
-    it is looked up on the discharge curve of `Battery`, straight between points. It counts below three tenths of the
+    The drop over `resistance` is added to the measured voltage, which gives that of a battery at rest; after a low-pass
+    it is looked up in the discharge curve of `Battery`, linear between points. It is used below three tenths of the
     charge only: above, the curve is so flat that a few hundredths of a volt are a tenth of the charge. So a weak
-    battery, or one that was not full, is seen although its counted charge is not used up: 3.73 V a cell at rest are a
-    fifth, 3.67 V a tenth. Not modelled: temperature, other chemistries, learning of capacity and resistance.
+    battery, or one that was not full, is detected although its counted charge is not used up: 3.73 V a cell at rest are
+    a fifth, 3.67 V a tenth. Not modelled: temperature, other chemistries, learning of capacity and resistance.
     """
 
     source = "[Chen2006] Eq. 2, inverted"
@@ -58,5 +59,5 @@ class BatteryGauge(Block):
 
 
 def left_by_voltage(cell_V: float) -> float:
-    """What the gauge makes of a cell's voltage at rest."""
+    """Remaining share of the charge that the gauge derives from a cell's voltage at rest."""
     return float(np.interp(cell_V, CELL_V, SHARES)) if cell_V < CELL_V[-1] else 1.0

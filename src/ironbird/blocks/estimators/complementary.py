@@ -25,10 +25,10 @@ class ComplementaryFilter(EstimatorPorts):
 
     The level error is the cross product of measured and expected up direction, the heading error the angle of the
     horizontal field; both enter as angular velocity. In sustained turns the accelerometer shows a false level, and so
-    does this filter: that is its nature. Position and velocity follow the measured acceleration and are pulled to
+    does this filter: a property of the method. Position and velocity follow the measured acceleration and are pulled to
     GNSS, the height also to the barometer. Ports are those of `ErrorStateEkf` as far as it has them: it estimates no
-    accelerometer bias, field or wind and knows no covariance, so these outputs, the innovations, and the inputs
-    for accuracies and airspeed are missing.
+    accelerometer bias, field or wind and has no covariance, so these outputs, the innovations, and the inputs for
+    accuracies and airspeed are missing.
 
     Not modelled: GNSS delay, gates, outliers, lever arms.
     """
@@ -78,7 +78,7 @@ class ComplementaryFilter(EstimatorPorts):
         # Errors of level and heading as an angular velocity, [Mahony2008] Eq. 32c
         accel = 0.5 * (x.accel_last + u.accel_B)
         length = ca.sqrt(ca.dot(accel, accel) + 1e-12)
-        up = -R_0[2, :].T  # of the estimate, in B
+        up = -R_0[2, :].T  # up direction of the estimate, in B
         sound = flag(ca.fabs(length - p.gravity) < p.level_window * p.gravity)
         level = sound * ca.cross(accel / length, up)
         heading = R_0[2, :].T * x.heading_error

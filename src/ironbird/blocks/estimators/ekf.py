@@ -22,32 +22,32 @@ from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip
 
-# Places in the error state: attitude (in B), velocity, position, biases of gyro and accelerometer, slow errors of GNSS
-# position, barometer and compass. Behind them, where they are asked for: slow error of GNSS velocity, wind.
+# Indices in the error state: attitude (in B), velocity, position, biases of gyro and accelerometer, slow errors of GNSS
+# position, barometer and compass. After them, if enabled: slow error of GNSS velocity, wind.
 TH, V, P, BG, BA, GW, BB, HB = 0, 3, 6, 9, 12, 15, 18, 19
 ALWAYS = 20
 GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
 
-FUSE_S = 0.02  # between two predictions of the covariance, after which measurements are fused
+FUSE_S = 0.02  # s between two predictions of the covariance, after which measurements are fused
 SLOTS = 10  # pseudo-measurements come every so many samples, or at the next fusion after them
-FORGET = 1e4  # a state that is reset gets this many times the measurement's variance before the update
-NO_FIX_S = 1.0  # a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
-BARO_LOST_S = 0.5  # an older barometer says nothing of the climb
-CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate of the barometer alone
-MOST_STEP_M = 3.0  # what one barometer sample may say to it
-AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
-FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
+FORGET = 1e4  # factor of the measurement's variance that a reset state gets before the update
+NO_FIX_S = 1.0  # s; a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
+BARO_LOST_S = 0.5  # s; an older barometer sample is not used for the climb rate
+CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that computes a climb rate from the barometer alone
+MOST_STEP_M = 3.0  # m, largest innovation of one barometer sample in it
+AGREED_SHARE = 0.4  # share of `reset_after`: two receivers that agree are more likely right than the estimate
+FLOW_LOST_S = 0.5  # s; an older flow sample, or distance, is not used for the velocity
 FLOW_FLOOR_MPS = 0.1  # lower bound for flow near the ground
-MOVES_MPS = 3.0  # a faster receiver shows that the vehicle does not stand
-MOTION_S = 0.6  # over which an alignment in motion looks at the change of GNSS velocity
-MOTION_MPS2 = 1.5  # a weaker specific force gives no attitude: free fall
+MOVES_MPS = 3.0  # m/s; a faster receiver shows that the vehicle moves
+MOTION_S = 0.6  # s over which an alignment in motion takes the change of GNSS velocity
+MOTION_MPS2 = 1.5  # m/s^2; a smaller specific force gives no attitude: free fall
 MOTION_SINE = 0.2  # of the angle between specific force and field, at least
 MOTION_STD = (
     0.03,
     1.0,
     4.0,
 )  # rad, m/s, m: before the fix of an alignment in motion is fused; of the field's direction
-SMALLEST = 1e-6  # below every length that is divided by
+SMALLEST = 1e-6  # below every length in a division
 SMALLEST_T = 1e-7  # a weaker horizontal field gives no heading
 LARGEST = 1e9  # above every innovation
 
@@ -63,45 +63,47 @@ class ErrorStateEkf(EstimatorPorts):
     they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before. Inertial samples
     show what was `imu_delay` ago, and so does the state; outputs are carried on to the present.
 
-    Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
-    covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
-    GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
-    integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
-    stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
-    compass heading), so that many samples do not average away what they share; they age by the time since their
-    sensor was last used, at the sample that is used next. With `speed_wander` GNSS velocity has one as well: without,
-    its noise must be made larger than it is if fixes share errors, and its innovations are then smaller than expected.
-    With `airspeed` the horizontal wind is a state.
+    Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the covariance
+    follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are. GNSS: valid
+    at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored integrals of the measured
+    acceleration, and the correction applies to the present. Position and velocity have stamps of their own. Each aiding
+    sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer, compass heading), so that averaging many
+    samples does not remove their common error; they age by the time since their sensor was last used, at the sample
+    that is used next. With `speed_wander` GNSS velocity has one as well: without, its noise must be made larger than it
+    is if fixes share errors, and its innovations are then smaller than expected. With `airspeed` the horizontal wind is
+    a state.
 
     The magnetometer corrects the heading alone, never the tilt, with less weight while the tilt is hardly known, and
     only while strength and inclination of the field are those of `field_0`. Without it the heading follows from the
-    gyro and from GNSS velocity while the vehicle accelerates. Without GNSS velocity the accelerometer stands in as a
-    weak level while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
+    gyro and from GNSS velocity while the vehicle accelerates. Without GNSS velocity the accelerometer is used as a weak
+    level reference while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
     unaccelerated, with much noise.
 
-    A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
+    A group that was rejected for `reset_after` is not simply accepted. A jump of the position is attributed to the slow
     error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
     reset only to two that agree, or to one that is alone, consistent in itself, and rejected in position too for twice
     as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
-    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by
-    force: its gate opens as the heading grows uncertain.
+    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by force:
+    its gate opens as the heading grows uncertain.
 
-    With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
-    that has been away for `level_after`: the state is then called healthy by its velocity, whatever the position's age.
+    With `optical_flow`, flow and distance of a camera and a rangefinder that look down replace a GNSS velocity that has
+    been missing for `level_after`: the state is then reported as healthy by its velocity, whatever the position's age.
 
     With `in_motion` a filter that starts while the vehicle flies or falls (a flight controller that restarts in the
     air) aligns as well: over MOTION_S the change of GNSS velocity less gravity is the specific force in N, the integral
     of the accelerometer between the times at which those fixes were valid is the same in axes F, which are those of the
     body at the start and are kept by the gyro, and with the field of the compass they give the attitude (two vectors,
     [Black1964], the field first). The fix is then carried to the present along that integral. A vehicle that moves by
-    its receiver is not assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
+    its receiver is not assumed to stand. In free fall, below MOTION_MPS2, no attitude can be found and the alignment
+    waits.
 
-    With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
-    off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
+    With `lever_arm` the inertial unit sits at `imu_position`, and the acceleration there due to the vehicle's rotation
+    is subtracted: the state is that of the centre of mass. GNSS antenna and barometer are assumed to be at the centre
+    of mass.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found
-    by motion alone.
+    Not modelled: earth rate and curvature, coning and sculling within a sample, rotations that are fast compared with
+    the fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found by motion
+    alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated; alignment in motion: [Black1964]"
@@ -232,7 +234,7 @@ class ErrorStateEkf(EstimatorPorts):
         speed_wander: bool = False,
         airspeed: bool = True,
     ) -> None:
-        """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
+        """`history` past values, `history_every` samples apart, limit the GNSS delay that can be compensated."""
         super().__init__(sample_s=sample_s)
         self.fuse_every = max(1, round(FUSE_S / sample_s))
         self.slots = self.fuse_every * max(1, round(SLOTS / self.fuse_every))
@@ -304,7 +306,7 @@ class ErrorStateEkf(EstimatorPorts):
     # ------------------------------------------------------------------ nominal state
 
     def _accel(self, x: View, u: View, p: View) -> ca.SX:
-        """The accelerometer, or what it would feel in unaccelerated flight."""
+        """Accelerometer, or its value in unaccelerated flight if there is none."""
         steady = x.accel_bias - p.gravity * quaternion.rotation_matrix(x.q)[2, :].T
         return ca.if_else(u.imu_healthy > 0.5, u.accel_B, steady)
 
@@ -312,7 +314,7 @@ class ErrorStateEkf(EstimatorPorts):
         """Mean acceleration, in N, of the inertial unit about the centre of mass since the sample before.
 
         It is the change of R (w x r), so that no angular acceleration is needed and noise of the gyro does not add up.
-        Without an accelerometer there is nothing to take it off from.
+        None without an accelerometer.
         """
         if not self.lever_arm:
             return None
@@ -325,7 +327,7 @@ class ErrorStateEkf(EstimatorPorts):
         """The nominal state at this sample, before any measurement."""
         assert self.sample_s is not None
         dt = self.sample_s * x.ready  # nothing moves before the alignment
-        turned_s = self.sample_s if self.in_motion else dt  # but for the axes F and the integrals in them
+        turned_s = self.sample_s if self.in_motion else dt  # except for the axes F and the integrals in them
         f_0, f_1 = x.accel_last - x.accel_bias, self._accel(x, u, p) - x.accel_bias
         turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * turned_s
         q = quaternion.product(x.q, from_rotation_vector(turn))
@@ -352,8 +354,8 @@ class ErrorStateEkf(EstimatorPorts):
     def _transition(self, x: View, p: View, n: _Nominal, since: ca.SX, variance_p: ca.SX) -> ca.SX:
         """Jacobian of the error over the time since the last fusion, [Sola2017] Eq. 270, sparse.
 
-        An attitude error of then turns with the body, dth(t) = R(t)' R_0 dth_0, so that it moves the velocity by
-        -[dv] R_0 dth_0 with dv the integral of R f.
+        A past attitude error turns with the body, dth(t) = R(t)' R_0 dth_0, so that it moves the velocity by -[dv] R_0
+        dth_0 with dv the integral of R f.
         """
         R_0 = quaternion.rotation_matrix(x.q_fused)
         dv = n.path[3:] - x.path_fused - ca.vertcat(0, 0, p.gravity) * since
@@ -371,13 +373,13 @@ class ErrorStateEkf(EstimatorPorts):
         return phi
 
     def _process_noise(self, u: View, p: View, since: ca.SX) -> ca.SX:
-        """What the samples since the last fusion add to the variances, [Sola2017] Eq. 262 to 265.
+        """Increase of the variances by the samples since the last fusion, [Sola2017] Eq. 262 to 265.
 
-        Slow errors move when they are seen.
+        Slow errors change when their sensor is used.
         """
         assert self.sample_s is not None
         accel_noise = ca.if_else(u.imu_healthy > 0.5, p.accel_noise, p.lost_accel_noise)
-        white = self.sample_s * since  # of each sample: (noise dt)^2
+        white = self.sample_s * since  # variance of each sample: (noise dt)^2
         spread = [p.gyro_noise**2 * white] * 3 + [accel_noise**2 * white] * 3 + [ca.SX(0)] * 3
         spread += [p.gyro_bias_walk**2 * since] * 3 + [p.accel_bias_walk**2 * since] * 3 + [ca.SX(0)] * 5
         spread += [ca.SX(0)] * (3 * self.speed_wander)
@@ -404,7 +406,7 @@ class ErrorStateEkf(EstimatorPorts):
     def _alignment(
         self, x: View, u: View, p: View, n: _Nominal, due: ca.SX, imu_fresh: ca.SX, mag_fresh: ca.SX
     ) -> _Alignment:
-        """Means while the vehicle stands, and the attitude that follows from them at a fusion."""
+        """Mean measurements while the vehicle stands, and the attitude that follows from them at a fusion."""
         assert self.sample_s is not None
         waiting = x.ready < 0.5
         counts = x.mean_counts + ca.vertcat(flag(imu_fresh), flag(mag_fresh))
@@ -462,7 +464,7 @@ class ErrorStateEkf(EstimatorPorts):
         return start
 
     def _turned_past(self, x: View, p: View, n: _Nominal, R_NF: ca.SX) -> ca.SX:
-        """Integrals of the acceleration in F at earlier times as such in N, gravity included, zero at present."""
+        """Integrals of the acceleration in F at earlier times, converted to N, with gravity, zero at present."""
         assert self.sample_s is not None
         g_N, turned = ca.vertcat(0, 0, p.gravity), []
         for i in range(self.history):
@@ -505,7 +507,7 @@ class ErrorStateEkf(EstimatorPorts):
         shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
         last = 6 * (self.history - 1)
         return {
-            # The whole fusion hangs under one condition, so that it costs nothing at the samples between
+            # The whole fusion is under one condition, so that it costs nothing at the samples between
             **{name: ca.if_else(due, fused[name], value) for name, value in predicted.items()},
             "accel_last": self._accel(x, u, p),
             "gyro_last": u.gyro_B,
@@ -524,7 +526,7 @@ class ErrorStateEkf(EstimatorPorts):
         }
 
     def _align(self, x: View, u: View, p: View, n: _Nominal, start: _Alignment) -> None:
-        """Put the attitude of the alignment into the nominal state, and place and velocity of a start in motion."""
+        """Put the attitude of the alignment into the nominal state, and position and velocity of a start in motion."""
         n.q, R_FB = ca.if_else(start.now, start.q, n.q), n.R
         n.R = quaternion.rotation_matrix(n.q)
         if start.moving is not None:
@@ -546,7 +548,7 @@ class ErrorStateEkf(EstimatorPorts):
         fresh: list[ca.SX],
         stamps: ca.SX,
     ) -> dict[str, ca.SX]:
-        """The states after a fusion: covariance over the time since the last, then what is fresh."""
+        """States after a fusion: the covariance over the time since the last one, then the fresh measurements."""
         assert self.sample_s is not None
         self._align(x, u, p, n, start)
         since = self.fuse_every * n.dt
@@ -559,7 +561,7 @@ class ErrorStateEkf(EstimatorPorts):
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(self.errors))
 
-        # Measurements: each layer hangs under one condition, so that it costs little between its samples
+        # Measurements: each layer is under one condition, so that it costs little between its samples
         sooner = ca.if_else(u.gnss_agreed > 1.5, AGREED_SHARE, 1)
         waits = [p.reset_after * (sooner if i in (GNSS_POSITION, GNSS_VELOCITY) else 1) for i in range(4)]
         due = [ca.logic_and(x.closed[i] > 0.5, x.ages[i] > waits[i]) for i in range(4)]
@@ -616,7 +618,7 @@ class ErrorStateEkf(EstimatorPorts):
     def _fuse_rare(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX | None
     ) -> tuple[_Estimate, dict[str, ca.SX]]:
-        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed; flow.
+        """Fuse zero velocity at rest, or the accelerometer as a level (alignment, GNSS lost); airspeed; flow.
 
         Also the next states of the flow.
         """
@@ -652,7 +654,7 @@ class ErrorStateEkf(EstimatorPorts):
         return e.replaced(use, after), states
 
     def _fuse_airspeed(self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, air: ca.SX) -> _Estimate:
-        """Speed through the air: length of velocity less wind."""
+        """Fuse the speed through the air: length of velocity minus wind."""
         relative = n.v - ca.vertcat(x.wind, 0)
         speed = ca.sqrt(ca.dot(relative, relative) + SMALLEST**2)
         fast = ca.logic_and(speed > p.min_airspeed, u.airspeed > p.min_airspeed)
@@ -663,7 +665,7 @@ class ErrorStateEkf(EstimatorPorts):
     def _fuse_flow(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, active: ca.SX
     ) -> tuple[_Estimate, ca.SX, dict[str, ca.SX]]:
-        """Velocity along the floor of the body from flow times distance, while GNSS has none; when; next states."""
+        """Fuse the velocity from flow times distance while GNSS has none; also when it was used, and next states."""
         assert self.sample_s is not None
         clear = ca.logic_and(u.flow_quality > 0.5, u.ground_valid > 0.5)
         whole = ca.logic_and(clear, u.time - u.ground_stamp < FLOW_LOST_S)
@@ -695,7 +697,7 @@ class ErrorStateEkf(EstimatorPorts):
         groups: _Groups,
         slow: _Slow,
     ) -> _Estimate:
-        """Magnetometer: turn about the vertical, if the field is that of the model. Barometer: height."""
+        """Fuse the magnetometer (turn about the vertical, if the field fits the model) and the barometer (height)."""
         layer = ca.logic_or(mag, baro)
         m_N = n.R @ u.mag_B
         level = ca.sqrt(ca.dot(m_N[:2], m_N[:2]))
@@ -745,7 +747,7 @@ class ErrorStateEkf(EstimatorPorts):
         groups: _Groups,
         slow: _Slow,
     ) -> _Estimate:
-        """Position and velocity of a little while ago, against the present estimate carried back to then."""
+        """Fuse position and velocity of a past moment with the present estimate carried back to that moment."""
         layer = ca.logic_or(use_position, use_velocity)
         lag = self._lag(u, p, u.gnss_stamp)
         then = self._path_at(x, n, lag)
@@ -800,7 +802,7 @@ class ErrorStateEkf(EstimatorPorts):
         return e.replaced(layer, after)
 
     def _suspect(self, x: View, u: View, use: ca.SX, groups: _Groups) -> ca.SX:
-        """After a change of receiver the estimate is doubted rather than the receiver, until both agree."""
+        """Whether the estimate is doubted after a change of receiver, until both agree."""
         fine = ca.logic_and(groups.closed[GNSS_POSITION] < 0.5, groups.closed[GNSS_VELOCITY] < 0.5)
         changed = ca.logic_or(u.gnss_used != x.receiver, ca.logic_and(x.suspect > 0.5, ca.logic_not(fine)))
         return ca.if_else(use, flag(changed), x.suspect)
@@ -817,11 +819,11 @@ class ErrorStateEkf(EstimatorPorts):
 
     @staticmethod
     def _lag(u: View, p: View, stamp: ca.SX) -> ca.SX:
-        """How long before the state, which is that of the inertial samples, a receiver's fix was valid."""
+        """Age (s) of a receiver's fix relative to the state, which is that of the inertial samples."""
         return ca.fmax(ca.fmax(u.time - stamp, 0) + p.gnss_delay - p.imu_delay, 0)
 
     def _path_at(self, x: View, n: _Nominal, lag: ca.SX) -> ca.SX:
-        """The integrals of acceleration a while ago, linear between the stored values."""
+        """Integrals of acceleration at a past time, linear between the stored values."""
         assert self.sample_s is not None
         newest = (x.past_lag + 1) * self.sample_s  # age of the newest stored value, as seen from this sample
         spacing = self.history_every * self.sample_s
@@ -889,7 +891,7 @@ class ErrorStateEkf(EstimatorPorts):
 
 @dataclass
 class _Nominal:
-    """The predicted nominal state, and what the covariance needs of the way to it."""
+    """The predicted nominal state, and the quantities that its covariance needs."""
 
     q: ca.SX
     R: ca.SX
@@ -904,7 +906,7 @@ class _Nominal:
 
 @dataclass
 class _Slow:
-    """Nominal slow errors, faded if their sensor spoke."""
+    """Nominal slow errors, decayed if their sensor was used."""
 
     wander: ca.SX
     height: ca.SX
@@ -914,7 +916,7 @@ class _Slow:
 
 @dataclass
 class _Alignment:
-    """Means and the attitude that they give; `now` holds at the one sample at which it is taken."""
+    """Mean measurements and the attitude they give; `now` is true at the one sample at which it is used."""
 
     now: ca.SX
     waiting: ca.SX
@@ -922,19 +924,19 @@ class _Alignment:
     accel: ca.SX
     mag: ca.SX
     counts: ca.SX
-    moving: ca.SX | None = None  # it was aligned in motion
-    std: ca.SX | float = 0.0  # deviation of the attitude of that
+    moving: ca.SX | None = None  # aligned in motion
+    std: ca.SX | float = 0.0  # standard deviation of that attitude
     motion: dict[str, ca.SX] = field(default_factory=dict)  # next states of that
 
 
 @dataclass
 class _Estimate:
-    """Covariance and error state while measurements are fused one component after the other."""
+    """Covariance and error state while measurements are fused component by component."""
 
     covariance: ca.SX
     error: ca.SX
     nis_sum: ca.SX | float = 0.0
-    closed: ca.SX | float = 0.0  # how many components a gate rejected
+    closed: ca.SX | float = 0.0  # number of components that a gate rejected
     count: int = 0
 
     def fuse(
@@ -946,7 +948,7 @@ class _Estimate:
         gate: ca.SX | None = None,
         force: ca.SX | None = None,
     ) -> _Estimate:
-        """One scalar measurement, where `use` holds and it is within the gate (or forced).
+        """Fuse one scalar measurement where `use` holds and it is within the gate (or forced).
 
         `row` holds the few derivatives by the error state that are not zero.
         """
@@ -978,7 +980,7 @@ class _Estimate:
         )
 
     def forget(self, place: int, when: ca.SX, variance: ca.SX) -> _Estimate:
-        """One error state made independent of the others, with a variance of its own."""
+        """Make one error state independent of the others, with a given variance."""
         keep = 1 - flag(when)
         covariance = ca.SX(self.covariance)
         covariance[place, :] = covariance[place, :] * keep
@@ -987,7 +989,7 @@ class _Estimate:
         return _Estimate(covariance, self.error, self.nis_sum, self.closed, self.count)
 
     def faded(self, place: int, keep: ca.SX, variance: ca.SX, when: ca.SX) -> _Estimate:
-        """One error state a while later, as a Gauss-Markov process with a steady variance, [Sola2017] App. E."""
+        """One error state after some time, as a Gauss-Markov process with a steady variance, [Sola2017] App. E."""
         keep = 1 - _weight(when) * (1 - keep)
         covariance = ca.SX(self.covariance)
         covariance[place, :] = covariance[place, :] * keep
@@ -996,11 +998,11 @@ class _Estimate:
         return _Estimate(covariance, self.error, self.nis_sum, self.closed, self.count)
 
     def counted_anew(self) -> _Estimate:
-        """The same, for the next group's statistics."""
+        """The same estimate with reset counters, for the next group's statistics."""
         return _Estimate(self.covariance, self.error)
 
     def replaced(self, use: ca.SX, after: _Estimate) -> _Estimate:
-        """This estimate, or the one after a group where the group's sensor has something new."""
+        """This estimate, or the one after a group, if the group's sensor has a new sample."""
         upper = ca.if_else(use, ca.triu(after.covariance), ca.triu(self.covariance))
         error = ca.if_else(use, after.error, self.error)
         # The bound has no effect on numbers: it keeps CasADi from carrying a choice between error and zero into the
@@ -1017,7 +1019,7 @@ class _Groups:
         self.nis = [x.nis[i] for i in range(4)]
 
     def note(self, group: int, layer: ca.SX, use: ca.SX, after: _Estimate) -> None:
-        """Enter a group's sample; everything hangs under the condition of its layer."""
+        """Enter a group's sample; everything is under the condition of its layer."""
         shut = ca.SX(after.closed) > 0.5
         idle = _weight(use) < 0.5
         for values, new in (
@@ -1034,7 +1036,7 @@ def _weight(condition: ca.SX) -> ca.SX:
 
 
 def _moves(u: View) -> ca.SX:
-    """Whether the vehicle moves by its receiver."""
+    """Whether the vehicle moves according to its receiver."""
     fast = ca.dot(u.gnss_velocity_N, u.gnss_velocity_N) > MOVES_MPS**2
     return ca.logic_and(u.gnss_fix > 2.5, fast)
 
@@ -1044,24 +1046,24 @@ def _unit(v: ca.SX) -> ca.SX:
 
 
 def _sine(a: ca.SX, b: ca.SX) -> ca.SX:
-    """Of the angle between two vectors."""
+    """Sine of the angle between two vectors."""
     across = ca.cross(_unit(a), _unit(b))
     return ca.sqrt(ca.dot(across, across))
 
 
 def _triad(first: ca.SX, second: ca.SX) -> ca.SX:
-    """Columns: the first vector, the normal of both, and what is upright on these two."""
+    """Orthonormal columns: the first vector, the normal of both, and the normal of these two."""
     a = _unit(first)
     normal = _unit(ca.cross(a, _unit(second)))
     return ca.horzcat(a, normal, ca.cross(a, normal))
 
 
 def _of_matrix(R: ca.SX) -> ca.SX:
-    """Quaternion of a rotation matrix, by way of its angles."""
+    """Quaternion of a rotation matrix, by way of its Euler angles."""
     pitch = ca.asin(clip(-R[2, 0], -1, 1))
     return quaternion.from_euler(ca.atan2(R[2, 1], R[2, 2]), pitch, ca.atan2(R[1, 0], R[0, 0]))
 
 
 def _skew(v: ca.SX) -> ca.SX:
-    """Matrix of the cross product."""
+    """Skew-symmetric matrix of the cross product with v."""
     return ca.SX(ca.skew(v))

@@ -1,4 +1,4 @@
-"""The ports that every estimator of position and attitude has, so that one can stand in another's place."""
+"""Ports that every estimator of position and attitude has, so that one can replace another."""
 
 from __future__ import annotations
 

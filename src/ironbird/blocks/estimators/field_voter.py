@@ -1,4 +1,4 @@
-"""Voter of magnetometers: the one whose field is that of the earth, seen with the estimated attitude."""
+"""Voter of magnetometers: selects the one closest to the earth's field in the estimated attitude."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class FieldVoter(Selector):
     """`Selector` of magnetometers that prefers the one nearest to the model of the earth's field. Sampled.
 
     Each field is turned into N by the estimator's attitude; its distance from `field_0`, averaged, counts in strength,
-    inclination and heading. The one in use is left when another is nearer by `margin`. So two are enough to find the
-    bad one, also when it drifts. Not modelled: blending, calibration in flight.
+    inclination and heading. The magnetometer in use is replaced when another is closer by `margin`. So two are enough
+    to detect a bad one, even if it drifts. Not modelled: blending, calibration in flight.
     """
 
     source = "distance from the field model, closed form of this project"
@@ -30,7 +30,7 @@ class FieldVoter(Selector):
 
     def _choose(self, seen: Watch, x: View, u: View, p: View) -> ca.SX:
         used = x.used_last
-        best = ca.SX(1)  # T: farther than any field
+        best = ca.SX(1)  # T: larger than any field
         for i in range(self.sources):
             off = x.offs[i] - ca.if_else(x.used_last == i + 1, p.margin, 0)
             better = ca.logic_and(seen.usable[i], off < best)

@@ -1,4 +1,4 @@
-"""Voter of satellite receivers: the one that agrees with the others, with itself, and with the estimate."""
+"""Voter of satellite receivers: selects the one that agrees with the others, with itself, and with the estimate."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ GNSS = {
     "gnss_epv": Out(unit="m", doc="standard deviation of the height"),
     "gnss_speed_accuracy": Out(unit="m/s", doc="standard deviation of each velocity component"),
 }
-LONGEST_STEP_S = 1.5  # between samples whose positions are compared
-SUPPORT = 1e3  # one agreeing receiver counts more than any doubt
+LONGEST_STEP_S = 1.5  # s between samples whose positions are compared
+SUPPORT = 1e3  # weight of an agreeing receiver: more than any doubt
 MOST_DOUBT = 1e2
-HEIGHT_M = 5.0  # away from the barometer: as bad as a threshold
+HEIGHT_M = 5.0  # m of difference from the barometer that count as much as a threshold
 
 
 class GnssVoter(Block):
-    """Hands on all signals of the receiver that deserves it most. Sampled.
+    """Passes on all signals of the most trusted receiver. Sampled.
 
-    A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it
-    has no fix, or, for `hold_time`, its positions did not move as its velocity says (a leaking sum of the
-    difference), or it disagrees with the one in use. Of the others that one is used which agrees with most others in
-    position and velocity; among equals the one with the least doubt: its own contradiction, the distance of its
-    velocity from the estimate, and of its height from the barometer. The one in use keeps an advantage. So of two that
-    begin to disagree the one that jumped is left, before the estimate follows it. With none fit for use the least
-    bad is handed on, with its stamps as they are, and `agreed` and `healthy` are 0.
+    A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it has
+    no fix, or, for `hold_time`, its positions did not move according to its velocity (a leaking sum of the difference),
+    or it disagrees with the one in use. Of the others, the one that agrees with most others in position and velocity is
+    used; among equals the one with the least doubt: its own inconsistency, the distance of its velocity from the
+    estimate, and of its height from the barometer. The one in use keeps an advantage. So of two that begin to disagree
+    the one that jumped is left, before the estimate follows it. If none is usable the least bad one is passed on, with
+    its stamps unchanged, and `agreed` and `healthy` are 0.
 
     `agreed` is the number of receivers that agree with the one in use, itself included. Position and velocity have
-    stamps of their own. A barometer that climbs otherwise than a receiver which is consistent in position and velocity
-    has two against it: `baro_sound` is 0 for `hold_time`. Not modelled: blending, offsets of antennas.
+    stamps of their own. If a barometer's climb differs from that of a receiver with consistent position and velocity,
+    the barometer is wrong: `baro_sound` is 0 for `hold_time`. Not modelled: blending, offsets of antennas.
     """
 
     source = "agreement, self-consistency and innovation, closed form of this project"
@@ -100,7 +100,7 @@ class GnssVoter(Block):
         self.declare("baro_hold", State(unit="s", init=0.0, doc="time for which it is not trusted"))
 
     def _receiver(self, i: int, x: View, u: View, p: View) -> _Receiver:
-        """What is known of one receiver at this sample."""
+        """State and doubts of one receiver at this sample."""
         assert self.sample_s is not None
         two, three = slice(2 * i, 2 * i + 2), slice(3 * i, 3 * i + 3)
         stamps = ca.vertcat(u[f"stamp_{i + 1}"], u[f"velocity_stamp_{i + 1}"])
@@ -119,7 +119,7 @@ class GnssVoter(Block):
         sums = ca.if_else(follows, (x.sums[three] + moved) * (1 - ca.fmin(step_s / p.sum_time, 1)), ca.SX.zeros(3))
         sums = ca.if_else(fresh[0], sums, x.sums[three])
         off = velocity - u.v_NB_N
-        passed_s = ca.fmax(step_s, 0)  # stamps that go back are no time
+        passed_s = ca.fmax(step_s, 0)  # stamps that go back are ignored
         share = passed_s / (p.speed_time + passed_s)
         means = ca.if_else(fresh[0], x.means[three] + share * (off - x.means[three]), x.means[three])
         stated = ca.vertcat(u[numbered("gnss_eph", i)], u[numbered("gnss_eph", i)], u[numbered("gnss_epv", i)])
@@ -149,7 +149,7 @@ class GnssVoter(Block):
         )  # fmt: skip
 
     def _look(self, x: View, u: View, p: View) -> _Vote:
-        """All receivers, the one to use, how many agree with it."""
+        """Evaluate all receivers: the one to use, and how many agree with it."""
         seen = [self._receiver(i, x, u, p) for i in range(self.sources)]
         agree = [[_agree(one, other, p) if one is not other else ca.SX(1) for other in seen] for one in seen]
         used, best, agreed = x.used_last, ca.SX(-3 * SUPPORT), ca.SX(0)
@@ -157,7 +157,7 @@ class GnssVoter(Block):
         for i, one in enumerate(seen):
             support = sum((flag(ca.logic_and(seen[j].usable, agree[i][j])) for j in range(self.sources)), ca.SX(0))
             worth = ca.if_else(one.usable, SUPPORT * support, -SUPPORT - ca.if_else(one.poor, 2 * MOST_DOUBT, 0))
-            # While no other contradicts the one in use there is no reason to leave it
+            # While no other contradicts the receiver in use there is no reason to leave it
             stays = ca.if_else(support > 1.5, 2 * MOST_DOUBT, p.advantage)
             rank = worth - one.doubt + ca.if_else(x.used_last == i + 1, stays, 0)
             better = rank > best
@@ -215,32 +215,32 @@ SMALLEST_M = 1e-3  # accuracy that a receiver states at best
 class _Receiver:
     """One receiver at this sample."""
 
-    states: dict[str, ca.SX]  # next ones
+    states: dict[str, ca.SX]  # next states
     fresh: ca.SX  # a new fix
-    follows: ca.SX  # a fix soon after the one before
-    kept: ca.SX  # share of a sum that is still remembered then
-    climbed: ca.SX  # between the two, by velocity
+    follows: ca.SX  # a fix shortly after the previous one
+    kept: ca.SX  # share of a sum that is kept then
+    climbed: ca.SX  # climb between the two fixes, by velocity
     position: ca.SX
     velocity: ca.SX
     means: ca.SX
     stated: ca.SX
     usable: ca.SX
-    poor: ca.SX  # not even whole and alive
+    poor: ca.SX  # not even complete and fresh
     doubt: ca.SX
 
 
 @dataclass
 class _Vote:
-    """The result of a look at all receivers."""
+    """Result of the evaluation of all receivers."""
 
     seen: list[_Receiver]
     used: ca.SX
-    agreed: ca.SX  # with the one in use, itself included
-    fit: ca.SX  # how many could be used
+    agreed: ca.SX  # number that agree with the one in use, itself included
+    fit: ca.SX  # number of usable receivers
 
 
 def _agree(one: _Receiver, other: _Receiver, p: View) -> ca.SX:
-    """Whether two receivers are at one in position and velocity."""
+    """Whether two receivers agree in position and velocity."""
     far = 2 * norm((one.position - other.position) / (one.stated + other.stated)) / p.apart
     fast = ca.fmax(norm(one.means - other.means) / p.speed_apart, norm(one.velocity - other.velocity) / p.speed_jump)
     return ca.fmax(far, fast) < 1

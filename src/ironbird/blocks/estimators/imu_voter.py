@@ -1,4 +1,4 @@
-"""Voter: one accelerometer and gyro out of several, without the one that fails."""
+"""Voter of inertial units: one accelerometer and gyro out of several, without a failing one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ironbird.errors import ModelError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
-SECOND = 4.0  # thresholds that the two units left of three or more may be apart: vibration, not a second failure
+SECOND = 4.0  # thresholds by which the last two of three or more units may differ: vibration, not a second failure
 
 
 class ImuVoter(Block):
     """Component-wise median of all usable units; the mean of two; the one that is left.
 
     A unit is left out while its stamp is old or its accelerometer or gyro gives exactly the same numbers over many
-    samples; with three or more also if its mean distance from the median was above a threshold and well above that
-    of the others within the hold time (bias and noise alike; vibration sets all of them apart and votes none out). Of
-    two that disagree none can be trusted more: their mean is given and `healthy` is 0; the two that are left of more
-    must differ more for that. With none left the median of all is given and `healthy` is 0. A sensor at rest whose
-    noise is below its resolution repeats itself for a while, and a noise-free one looks stuck: raise `stuck_samples`
-    then. Not modelled: lever arms between units, different mounting, temperature.
+    samples; with three or more also if its mean distance from the median was above a threshold and well above that of
+    the others within the hold time (for bias and noise; vibration separates all of them and votes none out). If two
+    disagree, neither can be preferred: the output is their mean and `healthy` is 0; the last two of three or more must
+    differ more for that. With none left the median of all is given and `healthy` is 0. A sensor at rest whose noise is
+    below its resolution repeats itself for a while, and a noise-free one looks stuck: raise `stuck_samples` then. Not
+    modelled: lever arms between units, different mounting, temperature.
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"

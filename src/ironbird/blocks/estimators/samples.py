@@ -1,4 +1,4 @@
-"""Attitude from samples at rest, small rotations, ages: what the estimators share."""
+"""Functions shared by estimators: attitude from samples at rest, small rotations, ages of samples."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import casadi as ca
 
 from ironbird.symbolic import quaternion
 
-OLDEST_S = 1000.0  # ages are counted up to this; it is also what they are before the first sample
-IMU_LOST_S = 0.1  # without a fresh inertial sample an estimator is not healthy
+OLDEST_S = 1000.0  # s, largest age that is counted, and the age before the first sample
+IMU_LOST_S = 0.1  # s without a fresh inertial sample after which an estimator is not healthy
 
 
 def flag(condition: ca.SX) -> ca.SX:
@@ -16,7 +16,7 @@ def flag(condition: ca.SX) -> ca.SX:
 
 
 def next_age(fresh: ca.SX, age: ca.SX, sample_s: float) -> ca.SX:
-    """0 at a fresh sample, else a sample older than before."""
+    """Age (s) of the newest sample: 0 at a fresh one, else one sample time more."""
     return ca.if_else(fresh, 0, ca.fmin(age + sample_s, OLDEST_S))
 
 

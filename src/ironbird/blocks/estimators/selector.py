@@ -1,4 +1,4 @@
-"""Selector: one of several like sensors, the first that is fresh, alive and in agreement with the others."""
+"""Selector of redundant sensors: the first that is fresh, alive and in agreement with the others."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ironbird.symbolic.smooth import choose
 Distance = Callable[[Sequence[ca.SX]], ca.SX]
 
 MAGNETOMETER = {"mag_B": Out(unit="T", shape=3, frame="B", doc="magnetic field")}
-FAR_OUT = 1e30  # behind every usable value in a row by size
-UNUSUAL = 3.0  # times the middle distance: what all sources show is no failure of one
+FAR_OUT = 1e30  # larger than every usable value, for sorting
+UNUSUAL = 3.0  # factor of the median distance: a difference that all sources show is no failure of one
 BAROMETER = {"baro_height": Out(unit="m", doc="height above take-off")}
 
 
 class Selector(Block):
-    """Hands on all signals of the first healthy source; the first signal of `carries` is the one compared.
+    """Passes on all signals of the first healthy source; the first signal of `carries` is the one compared.
 
     A source is left out while its stamp is old, its value stays exactly the same over many samples, or (three sources
-    and more) its mean distance from the median was above the threshold within the hold time. With none left the
-    last one is kept, its stamp stands still (so that it is not taken as fresh) and `healthy` is 0. Input ports carry
-    the source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
+    and more) its mean distance from the median was above the threshold within the hold time. With none left the last
+    one is kept, its stamp is held (so that it does not count as fresh) and `healthy` is 0. Input ports carry the
+    source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"
@@ -81,7 +81,7 @@ class Selector(Block):
         return seen, self._choose(seen, x, u, p)
 
     def _choose(self, seen: Watch, x: View, u: View, p: View) -> ca.SX:
-        """Number of the source to use: the first that is fit, else the last one that was."""
+        """Number of the source to use: the first usable one, else the last one used."""
         used = x.used_last
         for i in reversed(range(self.sources)):
             used = ca.if_else(seen.usable[i], i + 1, used)
@@ -109,7 +109,7 @@ class Selector(Block):
 
 
 def numbered(name: str, index: int) -> str:
-    """A port's name with the source's number before the frame: `mag_B` of the first is `mag_1_B`."""
+    """Name of a port with the source's number before the frame: `mag_B` of the first is `mag_1_B`."""
     stem, _, frame = name.rpartition("_")
     if stem and frame in ("N", "B", "E", "I"):
         return f"{stem}_{index + 1}_{frame}"
@@ -121,17 +121,17 @@ def numbered(name: str, index: int) -> str:
 
 @dataclass
 class Watch:
-    """What a look at all sources gives: which can be used, the value that they agree on, next states."""
+    """Result of a check of all sources: which are usable, the value they agree on, next states."""
 
     usable: list[ca.SX]  # conditions
-    count: ca.SX  # how many
+    count: ca.SX  # number of usable ones
     agreed: list[ca.SX]  # by part: median of the usable ones
     distance: list[ca.SX]  # mean distance from it, in thresholds
     states: dict[str, ca.SX]
 
 
 def declare_watch(block: Block, sources: int, size: int, parts: int) -> None:
-    """States that `watch` needs, for sources of `size` numbers in `parts` parts that are looked at apart."""
+    """Declare the states that `watch` needs, for sources of `size` numbers in `parts` separately checked parts."""
     block.declare("stamps", State(unit="s", shape=sources, init=0.0, doc="stamps at the sample before"))
     block.declare("ages", State(unit="s", shape=sources, init=OLDEST_S, doc="how long each stamp has stood"))
     block.declare("values", State(unit="1", shape=sources * size, init=0.0, doc="latest fresh values"))
@@ -148,7 +148,7 @@ def watch(
     sample_s: float,
     distance: Distance,
 ) -> Watch:
-    """Look at all sources: `values[i]` are the parts of source i; `distance` makes one number of its differences."""
+    """Check all sources: `values[i]` are the parts of source i; `distance` reduces their differences to one number."""
     n, parts = len(values), len(values[0])
     flat = [ca.vertcat(*value) for value in values]
     size = flat[0].rows()
@@ -175,7 +175,7 @@ def watch(
     for i in range(n):
         d = distance([values[i][j] - agreed[j] for j in range(parts)])
         apart.append(x.distances[i] + ca.fmin(sample_s / p.distance_time, 1) * (ca.fmin(d, 1e6) - x.distances[i]))
-    usual = median(apart)  # vibration sets all of them apart
+    usual = median(apart)  # vibration separates all of them
     for i in range(n):
         judged = count - number[i] > 1.5  # two others must agree before one is voted out
         out = ca.logic_and(apart[i] > ca.fmax(1, UNUSUAL * usual), judged)
@@ -206,12 +206,12 @@ def _agreed(values: Sequence[ca.SX], number: Sequence[ca.SX], count: ca.SX) -> c
 
 
 def median(values: Sequence[ca.SX]) -> ca.SX:
-    """Component-wise median."""
+    """Component-wise median of several vectors."""
     return _middle(_in_order(values))
 
 
 def _in_order(values: Sequence[ca.SX]) -> list[ca.SX]:
-    """Component by component from the least to the greatest, by exchanging neighbours."""
+    """The values sorted component by component, by exchanging neighbours."""
     line = list(values)
     for turn in range(len(line)):
         for i in range(turn % 2, len(line) - 1, 2):
@@ -220,11 +220,11 @@ def _in_order(values: Sequence[ca.SX]) -> list[ca.SX]:
 
 
 def _middle(line: Sequence[ca.SX]) -> ca.SX:
-    """The middle of an ordered row, or the mean of the two in the middle."""
+    """The middle of a sorted row, or the mean of the two in the middle."""
     middle = len(line) // 2
     return line[middle] if len(line) % 2 else 0.5 * (line[middle - 1] + line[middle])
 
 
 def norm(v: ca.SX) -> ca.SX:
-    """Length of a vector."""
+    """Euclidean length of a vector, without an offset at zero."""
     return ca.sqrt(ca.dot(v, v))

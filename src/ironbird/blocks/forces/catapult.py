@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out, Param, State
 
 GUIDE_RADPS = 60.0  # stiffness of the cradle: frequency of the aircraft on it
 GUIDE_DAMPING = 0.7
-LETS_GO_S = 0.002  # how fast the cradle opens
+LETS_GO_S = 0.002  # s in which the cradle opens
 
 
 class Catapult(Block):
@@ -43,7 +43,7 @@ class Catapult(Block):
     inertia = Param(unit="kg*m^2", shape=3, low=1e-6, doc="about the body axes: sets the cradle's stiffness")
 
     def _along(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Direction of the rail in N, and the way along it."""
+        """Direction of the rail in N, and the distance along it (m)."""
         flat = ca.cos(p.pitch)
         axis = ca.vertcat(flat * ca.cos(p.course), flat * ca.sin(p.course), -ca.sin(p.pitch))
         return axis, ca.dot(u.p_NB_N - p.start, axis)

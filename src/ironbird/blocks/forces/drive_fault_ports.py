@@ -1,4 +1,4 @@
-"""What propellers that are driven by a throttle share: ports, and parameters by which drive and blades fail."""
+"""Shared by propellers driven by a throttle: ports, and parameters by which drive and blades fail."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class DriveFaultPorts:
     )
 
     def throttle_in_force(self, u: View, p: View) -> ca.SX:
-        """The command, or what a faulty controller makes of it."""
+        """The command in force: the input, or the value that a fault of the controller sets."""
         return clip(ca.if_else(p.override > 0.5, p.override_throttle, u.throttle), 0, 1)
 
     def along_axis(self, p: View, thrust: ca.SX) -> Values:
-        """Outputs of a thrust without torque."""
+        """Outputs for a thrust without torque."""
         return {"force_B": p.axis * thrust, "moment_B": ca.cross(p.position, p.axis) * thrust, "thrust": thrust}

@@ -12,15 +12,15 @@ from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.smooth import clip
 
-SLOWEST_MPS = 1.0  # below it the limit of power is that of this speed: the force is the limit there
+SLOWEST_MPS = 1.0  # m/s; below it the power limit is that of this speed
 
 
 class DrivenWheelContact(WheelContact):
     """`WheelContact` of which some wheels are driven: their motors push along the wheel.
 
-    The driven wheels share the force that `drive` asks for, up to a greatest force and a greatest power. What they can
-    hand to the ground is what rolling resistance, brake and side force leave of the friction circle. Not modelled:
-    longitudinal slip, spin and inertia of the wheels, gears, and what `WheelContact` does not model.
+    The driven wheels share the force commanded by `drive`, up to a largest force and power. The force on the ground is
+    limited to what rolling resistance, brake and side force leave of the friction circle. Not modelled: longitudinal
+    slip, spin and inertia of the wheels, gears, and what `WheelContact` does not model.
     """
 
     source = "[Gillespie] Eq. 2-9: tractive force; [Pacejka2012] Sec. 7.2.1; [RflyModel] 6.4"
@@ -48,7 +48,7 @@ class DrivenWheelContact(WheelContact):
             raise ModelError(f"driven wheels {list(self.driven)} are not among the wheels {list(self.wheels)}")
 
     def _push(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Force of all driven wheels, and the speed at which they roll."""
+        """Force (N) of all driven wheels, and their rolling speed (m/s)."""
         speed = ca.dot(u.R_NB[:, 0], u.v_NB_N)
         most = ca.fmin(p.drive_force, p.drive_power / ca.fmax(ca.fabs(speed), SLOWEST_MPS))
         return p.drive_health * clip(u.drive, -1, 1) * most, speed

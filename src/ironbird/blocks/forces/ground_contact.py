@@ -13,7 +13,7 @@ STICK_SHARE = 0.97  # share of the greatest deflection below which nothing slips
 
 
 def yielding_rate(z: ca.SX, slip: ca.SX, farthest: ca.SX) -> ca.SX:
-    """Rate of a bristle that is a spring up to about its greatest deflection, and slides there [Dupont2002]."""
+    """Rate of a bristle that is a spring up to about its largest deflection, and slides there [Dupont2002]."""
     longest = farthest + 1e-9
     length = ca.sqrt(ca.dot(z, z) + 1e-24)
     yielding = clip((length / longest - STICK_SHARE) / (1 - STICK_SHARE), 0, 1)  # [Dupont2002] alpha

@@ -11,7 +11,7 @@ from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
 TAIL_WASH = 1.5  # [Gavrilets2015]: most of the main rotor's wash at the tail, over its induced speed
-SLOWEST_WASH_MPS = 0.1  # below this flow down through the main rotor its wash does not reach the tail
+SLOWEST_WASH_MPS = 0.1  # m/s; below this downward flow through the main rotor its wash does not reach the tail
 
 
 class HelicopterFuselage(Block):

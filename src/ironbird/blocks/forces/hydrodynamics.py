@@ -182,11 +182,11 @@ class Buoyancy(Block):
 class Hydrostatics(Block):
     """Restoring force of a floating hull, -G (z, roll, pitch), [Fossen2021] Ch. 4, about the body's origin.
 
-    At z = 0 and level the water carries `balanced_mass` whose weight acts at `balanced_at`; what the vehicle weighs
-    more sinks it further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Buoyancy is
-    vertical; Fossen's published program has the heave spring along the body's axis, so that a hull that is trimmed by
-    its payload drives itself (`along_body` = 1 is that program). Linear: valid for some 10 degrees and while the
-    waterline stays between deck and keel. Not modelled: capsizing arms, waves, planing.
+    At z = 0 and level the water carries `balanced_mass` whose weight acts at `balanced_at`; additional weight sinks it
+    further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Buoyancy is vertical; Fossen's
+    published program has the heave spring along the body's axis, so that a hull that is trimmed by its payload drives
+    itself (`along_body` = 1 is that program). Linear: valid for some 10 degrees and while the waterline stays between
+    deck and keel. Not modelled: capsizing arms, waves, planing.
     """
 
     source = "[Fossen2021] Ch. 4"

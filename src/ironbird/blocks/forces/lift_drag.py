@@ -15,11 +15,11 @@ class LiftDragSurface(Block):
     """Lift, drag and moment of a wing, tail or fin at its centre of pressure, the Gazebo LiftDrag plug-in [LiftDrag].
 
     Coefficients are piecewise linear in the angle of attack, which counts from the surface's angle of no lift, and end
-    at those of a flat plate. Flow along the span does nothing. Corrected against the plug-in: it compares the angle of
+    at those of a flat plate. Flow along the span has no effect. Corrected against the plug-in: it compares the angle of
     attack in radians with 90 where the moment changes over at 90 degrees. `cma` is per radian and metre of chord. With
-    `washed` a share of the area stands in the wake of propellers, where the air comes along `forward` at the speed of
-    momentum theory, sqrt(V^2 + 2 T / (rho A)). Valid for any flow, subsonic. Not modelled: downwash, swirl of the
-    wake, a wake that is blown aside, induced drag by aspect ratio, hysteresis of the stall, drag of the deflection.
+    `washed` a share of the area is in the wake of propellers, where the air comes along `forward` at the speed of
+    momentum theory, sqrt(V^2 + 2 T / (rho A)). Valid for any flow, subsonic. Not modelled: downwash, swirl of the wake,
+    a wake that is blown aside, induced drag by aspect ratio, hysteresis of the stall, drag of the deflection.
     """
 
     source = "[LiftDrag]; [RflyModel] 6.8.6; [Leishman2006] Ch. 2"
@@ -70,7 +70,7 @@ class LiftDragSurface(Block):
         return {name: free[name] + p.wash_share * (inside[name] - free[name]) for name in free}
 
     def _panel(self, v: ca.SX, u: View, p: View) -> dict[str, ca.SX]:
-        """All of it in one flow."""
+        """Lift, drag and moment of the surface in one uniform flow `v` (m/s)."""
         span = ca.cross(p.forward, p.upward)
         v = v - span * ca.dot(v, span)  # in the plane of lift and drag
         sink, ahead = -ca.dot(v, p.upward), ca.dot(v, p.forward) + 1e-12  # a picometre per second, as `norm` has it
@@ -80,7 +80,7 @@ class LiftDragSurface(Block):
         beyond = size - p.alpha_stall
 
         def piecewise(slope: ca.SX, slope_stall: ca.SX) -> ca.SX:
-            """[LiftDrag]: a line to the stall, another line from there; of the angle's size."""
+            """[LiftDrag]: a line up to the stall, another line from there, in the absolute angle."""
             return ca.if_else(beyond > 0, slope * p.alpha_stall + slope_stall * beyond, slope * size)
 
         # [LiftDrag]: beyond the stall never less lift, nor more drag, than a flat plate has; 0.7 for its finite span

@@ -16,13 +16,13 @@ FLAP_LAG = 16.0  # [Gavrilets2015]: tau_e = 16 / (gamma_fb Omega)
 class MainRotor(RotorDisc, Block):
     """Thrust of the blades in the flow that they induce, a tip-path plane that tilts with a lag, and torque.
 
-    Tilt back `a1` and to the right `b1` follow the cyclic pitch through the fly-bar, are left behind by a turning body
-    and blown back by flight through the air. Thrust is square to the tip-path plane (small angles), the hub's spring
-    turns the body towards it. The blades hinge: the body feels no gyroscopic moment but by way of the tilt. The shaft
-    is the body's z axis. The induced speed is a state (mass of air above the disc), so that there is nothing to
-    iterate; at rest it obeys momentum theory. Blow-back to the side has the sign that opposes the motion. Valid for an
-    advance ratio below 0.3. Not modelled: vortex-ring state and autorotation, stall other than the limit of C_T,
-    ground effect, coning, lead and lag, cross coupling of the tilts, tilt by vertical speed.
+    Tilt back `a1` and to the right `b1` follow the cyclic pitch through the fly-bar, lag behind a turning body and are
+    tilted back by flight through the air. Thrust is normal to the tip-path plane (small angles), the hub's spring turns
+    the body towards it. The blades hinge: a gyroscopic moment acts on the body only through the tilt. The shaft is the
+    body's z axis. The induced speed is a state (mass of air above the disc), so that there is nothing to iterate; at
+    rest it obeys momentum theory. Blow-back to the side has the sign that opposes the motion. Valid for an advance
+    ratio below 0.3. Not modelled: vortex-ring state and autorotation, stall other than the limit of C_T, ground effect,
+    coning, lead and lag, cross coupling of the tilts, tilt by vertical speed.
     """
 
     source = "[Gavrilets2015]; [Gavrilets2001]; [Carpenter1953]; [Leishman2006] Ch. 2"

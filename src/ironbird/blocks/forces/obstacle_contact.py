@@ -1,4 +1,4 @@
-"""Contact of a vehicle's hull with obstacles: rebound by restitution, friction that sticks, no energy ever made."""
+"""Contact of a vehicle's hull with obstacles: restitution, sticking friction, no energy generated."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ObstacleContact(Block):
 
     Across the surface F = k d while a ball goes in and e^2 k d while it comes out: the speed after is e times the speed
     before, whatever the mass, the speed and the number of balls [Walton1986]. Along it, Coulomb friction with an
-    elasto-plastic bristle [Dupont2002]. By construction no energy is made: with s = clip(d'/v, -1, 1) the force is
+    elasto-plastic bristle [Dupont2002]. By construction no energy is generated: with s = clip(d'/v, -1, 1) the force is
     k d ((1 + e^2)/2 + s (1 - e^2)/2), a potential and a part that always opposes d'; the bristle takes up s' slip when
     the grip is cut to its s' share, so that what it stores is at most what it took. Holds for obstacles that rest.
 
-    Not modelled: rolling resistance, deformation that stays, obstacles that give way, edges between the balls.
+    Not modelled: rolling resistance, deformation that stays, movable obstacles, edges between the balls.
     """
 
     source = "[RflyModel] 6.3; [Walton1986]; [Dupont2002]"

@@ -13,10 +13,10 @@ class Rotor(Block):
     """T = c_T w^2 and M = c_M w^2 + J dw/dt, [RflyModel] 7.1.1, and the angular momentum
     that the body feels as a gyroscopic moment.
 
-    Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first
-    row of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across
-    it, as at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, and all that
-    the motion of the air does (`RotorInAir`).
+    Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first row
+    of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across it, as
+    at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, and the effects of the air's motion
+    (`RotorInAir`).
     """
 
     source = "[RflyModel] 7.1.1; [Dai] Eq. 9"
@@ -57,7 +57,7 @@ class Rotor(Block):
         return self._wrench(u, p, axis, thrust, drag, axis * thrust, ca.cross(p.position, axis) * thrust)
 
     def _axis(self, u: View, p: View) -> ca.SX:
-        """Direction of thrust."""
+        """Unit vector of the thrust in body axes."""
         return p.axis * ca.cos(u.tilt) + ca.cross(p.hinge, p.axis) * ca.sin(u.tilt) if self.tilting else p.axis
 
     def _wrench(self, u: View, p: View, axis: ca.SX, thrust: ca.SX, drag: ca.SX, force: ca.SX, moment: ca.SX) -> Values:
@@ -73,16 +73,16 @@ class Rotor(Block):
 
 
 class RotorInAir(Rotor):
-    """A rotor that feels the air at its own hub, the body's rates included.
+    """A rotor whose forces depend on the air's motion at its own hub, with the body's rates.
 
     Thrust and torque are parabolas of the climb speed: C_T(J) and C_P(J) of a propeller's table [Brandt2011], written
     without a division by the rotor speed. Thrust grows with the flow along the disc (translational lift), drag along
     the disc is linear in rotor speed and flow [RotorPy], the disc tilts back [Mahony2012], and the blades' speed is
-    that against the air, not against the body. `wake` scales the thrust: what ground, vortex ring and other rotors do,
-    made by `RotorWakes`. A coefficient of 0 switches its effect off. Valid for flow along the disc up to a quarter of
-    the tip speed; in descent the parabola is continued, and what the vortex ring takes of it comes by `wake`. With
-    `upright` the axis is the body's own and `axis` is not looked at: the same numbers for half of the work. Blades flap
-    with `flaps` only. Not modelled: lag of the inflow, stall of the blades, the moment that turns a tilting rotor.
+    that against the air, not against the body. `wake` scales the thrust: the effect of ground, vortex ring and other
+    rotors from `RotorWakes`. A coefficient of 0 switches its effect off. Valid for flow along the disc up to a quarter
+    of the tip speed; in descent the parabola is continued, and the loss by the vortex ring is in `wake`. With `upright`
+    the axis is the body's own and `axis` is ignored: the same numbers with half of the computation. Blades flap with
+    `flaps` only. Not modelled: lag of the inflow, stall of the blades, the moment that turns a tilting rotor.
     """
 
     source = "[RflyModel] 7.1.1; [RotorPy]; [Brandt2011]; [Mahony2012]"

@@ -1,4 +1,4 @@
-"""What all rotors with collective pitch share: blade elements, momentum of the air, torque.
+"""Equations shared by rotors with collective pitch: blade elements, momentum of the air, torque.
 
 Written with speeds instead of ratios, so that a rotor at rest needs no special case. `U` is the tip speed, `V` the
 speed of the air along the disc, `climb` that of the hub through the air in the direction of thrust, `induced` the
@@ -34,7 +34,7 @@ class RotorDisc:
     )
 
     def disc_area(self, p: View) -> ca.SX:
-        """A = pi R^2."""
+        """Area of the rotor disc in m^2: A = pi R^2."""
         return ca.pi * p.radius * p.radius
 
     def lifted(self, pitch: ca.SX, tip: ca.SX, along: ca.SX, through: ca.SX, density: ca.SX, p: View) -> ca.SX:
@@ -60,7 +60,7 @@ class RotorDisc:
         return (thrust - momentum) / mass
 
     def shaft_torque(self, thrust: ca.SX, tip: ca.SX, along: ca.SX, through: ca.SX, density: ca.SX, p: View) -> ca.SX:
-        """Torque that the shaft must give.
+        """Torque (N m) that the shaft must provide.
 
         [Gavrilets2015]: C_Q = C_T (lambda - mu_z) + C_D0 s / 8 (1 + 7/3 mu^2).
         """

@@ -1,4 +1,4 @@
-"""What ground, vortex ring and other rotors do to the thrust of each rotor: a slow factor for each of them."""
+"""Effect of ground, vortex ring and other rotors on the thrust of each rotor: a slowly varying factor for each."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ironbird.model.signal import In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 NEAREST = 0.5  # of the radius: [Cheeseman1955] is not valid nearer to the ground
-SLOWEST_MPS = 0.3  # the induced speed is held above this, so that a rotor at rest needs no special case
+SLOWEST_MPS = 0.3  # m/s, lower bound of the induced speed, so that a rotor at rest needs no special case
 RING_BEGIN, RING_WORST, RING_END = 0.5, 1.0, 1.5  # sink rate over induced speed of the hover, [Leishman2006] Ch. 2
-LEAST_N = 1e-3  # thrust below which a rotor counts as standing
+LEAST_N = 1e-3  # N; a rotor with less thrust counts as stopped
 DEEPEST = 0.5  # share of the thrust that the vortex ring takes at most
 
 
@@ -77,7 +77,7 @@ class RotorWakes(Block):
         steep = ca.sqrt(1 + ca.dot(u.slope, u.slope))
         height = (u.ground_z + ca.dot(u.slope, hub[:2] - u.place) - hub[2]) / steep
         near = radius / (4 * ca.fmax(height, NEAREST * radius))
-        share = clip(-(u.R_NB[2, :] @ p.axes[:, i]), 0, 1)  # a disc that stands upright feels no ground
+        share = clip(-(u.R_NB[2, :] @ p.axes[:, i]), 0, 1)  # a vertical disc has no ground effect
         for k in range(2):
             share = share * clip((p.pad_half_width[k] - ca.fabs(hub[k] - p.pad_centre[k])) / (2 * radius) + 0.5, 0, 1)
         square = near * near / (1 + advance2)
@@ -97,7 +97,7 @@ class RotorWakes(Block):
         return p.vortex_ring * fade * clip(loss, 0, DEEPEST), p.vortex_ring * fade * rough
 
     def _left(self, u: View, p: View, i: int) -> ca.SX:
-        """What the wakes of the others leave: their speed goes with the root of their thrust."""
+        """Share of the thrust left in the wakes of the others: their speed goes with the root of their thrust."""
         left = ca.SX(1)
         for j in range(self.rotors if self.meet else 0):
             ratio = ca.fmax(u[f"thrust_{j + 1}"], 0) / ca.fmax(u[f"thrust_{i + 1}"], LEAST_N)

@@ -14,8 +14,8 @@ from ironbird.symbolic.rotation import norm
 class TailRotor(RotorDisc, Block):
     """Blade elements and momentum theory as for the main rotor, without flapping.
 
-    A fin beside it takes `blockage` of its thrust, 3/4 S_fin / (pi R^2). The induced speed is a state (mass of the
-    air at the disc). Not modelled: vortex-ring state, wake of the main rotor, flapping, gyroscopic moment.
+    An adjacent fin takes the share `blockage` of its thrust, 3/4 S_fin / (pi R^2). The induced speed is a state (mass
+    of the air at the disc). Not modelled: vortex-ring state, wake of the main rotor, flapping, gyroscopic moment.
     """
 
     source = "[Gavrilets2015]; [Carpenter1953]; [Padfield2007] Ch. 3"

@@ -13,7 +13,7 @@ LEAST_LOAD_N, MOST_LOAD_N = 50.0, 15000.0  # the coefficients are used between t
 STANDS_MPS, ROLLS_MPS = 1.0, 5.0  # between these speeds the bounds of the slip open up
 STANDING_SLIP, ROLLING_SLIP = 0.12, 2.0  # bounds of the longitudinal slip
 STANDING_TANGENT, ROLLING_TANGENT = 0.3, 5.0  # bounds of the tangent of the slip angle
-FARTHEST = 100.5  # per cent, a locked wheel: where the longitudinal curve ends
+FARTHEST = 100.5  # per cent, a locked wheel: the end of the longitudinal curve
 FASTEST = 800.0  # 1/s, rate at which slips settle at most
 MOMENT_BLEND = 0.1  # lateral slip (squared, normalised) below which braking leaves the aligning moment alone
 
@@ -71,7 +71,7 @@ class Tyre(Block):
     tangent_0 = Param(unit="1", default=0.0, doc="initial tangent of the slip angle")
 
     def _rates(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Slips follow the sliding velocity over the relaxation length; at standstill their bounds are tight."""
+        """Rates of the slips: sliding velocity over the relaxation length; tight bounds at standstill."""
         along = u.v_NB_B[0] - u.w_NB_B[2] * p.position[1]
         across = u.v_NB_B[1] + u.w_NB_B[2] * p.position[0]
         cosine, sine = ca.cos(u.steer), ca.sin(u.steer)
@@ -83,7 +83,7 @@ class Tyre(Block):
         most_tangent = STANDING_TANGENT + moving * (ROLLING_TANGENT - STANDING_TANGENT)
         leak_x = ca.fmax(rolling, ca.fabs(sliding) / most_slip)
         leak_y = ca.fmax(rolling, ca.fabs(vy) / most_tangent)
-        # A spinning wheel settles at once; slower than FASTEST is fast enough, and keeps the step size
+        # A spinning wheel settles at once; FASTEST limits the rate and so the step size
         ease_x = ca.fmin(1, FASTEST * p.relaxation_x / ca.fmax(leak_x, 1e-6))
         ease_y = ca.fmin(1, FASTEST * p.relaxation_y / ca.fmax(leak_y, 1e-6))
         return (

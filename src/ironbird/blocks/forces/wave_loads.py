@@ -15,11 +15,11 @@ class WaveLoads(Block):
     """Froude-Krylov forces of a surface that is a plane under the hull, and the mean drift force.
 
     The hull's hydrostatic springs pull it towards the surface (heave, roll, pitch), and its weight slides down the
-    slope (surge, sway), [Fossen2021] Ch. 10 with the undisturbed pressure; both are reduced by sin(a)/a with
-    a = k L / 2 where the hull is long against the wave. Drift: rho g b R^2 Hs^2 / 16 along the waves, b the projected
-    length, after Maruo; of R^2 a hull of draught T meets the share 1 - exp(-2 k T), that of a deep-water wave's power
-    above T. Valid for waves that are long against the hull. Not
-    modelled: diffraction, added-mass memory, slow drift, slamming, yaw moment.
+    slope (surge, sway), [Fossen2021] Ch. 10 with the undisturbed pressure; both are reduced by sin(a)/a with a = k L /
+    2 where the hull is long against the wave. Drift: rho g b R^2 Hs^2 / 16 along the waves, b the projected length,
+    after Maruo; for a hull of draught T, R^2 is multiplied by 1 - exp(-2 k T), the share of a deep-water wave's power
+    above T. Valid for waves that are long against the hull. Not modelled: diffraction, added-mass memory, slow drift,
+    slamming, yaw moment.
     """
 
     source = "[Fossen2021] Ch. 10; drift: [Faltinsen1990] Ch. 5, from memory"

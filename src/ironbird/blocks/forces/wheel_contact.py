@@ -12,7 +12,7 @@ from ironbird.model.block import View
 from ironbird.model.signal import In, Param
 from ironbird.symbolic.smooth import clip
 
-LEAST_RELAXATION_M = 0.02  # of a wheel that hardly touches: a shorter one is too quick for the integration step
+LEAST_RELAXATION_M = 0.02  # m, of a wheel that hardly touches: a shorter one is too fast for the integration step
 
 
 class WheelContact(GroundContact):
@@ -66,7 +66,7 @@ class WheelContact(GroundContact):
         along_most = ca.fmin(holding * press, most)
         along = clip(p.grip_stiffness * z[0] + p.grip_damping * slip[0], -along_most, along_most)
 
-        # The patch is left behind while the wheel rolls: z stays finite at a steady slip angle
+        # The patch is left behind as the wheel rolls: z stays finite at a steady slip angle
         relaxation = ca.fmax(p.cornering * press / p.grip_stiffness, LEAST_RELAXATION_M)
         stretching = slip[1] - ca.fabs(slip[0]) / relaxation * z[1]
         across_most = ca.sqrt(ca.fmax(most * most - along * along, 0))

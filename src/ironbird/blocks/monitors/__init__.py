@@ -1,1 +1,1 @@
-"""Parts that watch a run and may end it."""
+"""Monitors of a run, which may stop it."""

@@ -1,4 +1,4 @@
-"""How far a vehicle's hull is from obstacles and other vehicles, and when it has hit one."""
+"""Distance of a vehicle's hull to obstacles and other vehicles, and detection of collisions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Clearance(Block):
     """Distance of the hull's balls to the nearest obstacles, and the speed at which they are hit. Sampled.
 
     A touch is a collision if it is faster than `stop_speed` (0: every touch), on obstacles that are made for landing
-    faster than `landing_speed`. The speed of a hit is that across the surface at the sample before. The ground below
-    is no obstacle. Other vehicles come from outside: how near the nearest one is, and how hard one hit.
+    faster than `landing_speed`. The speed of a hit is that across the surface at the sample before. The ground below is
+    no obstacle. Inputs give the distance of the nearest other vehicle, and the speed of a hit by one.
 
     Not modelled: obstacles beyond the slots, parts of a hull between its balls.
     """

@@ -1,4 +1,4 @@
-"""Says when a flight has ended in a crash."""
+"""Detection of a crash, which ends a flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a vehicle is, held so that code outside the kernel can read it between two steps."""
+"""True pose of a vehicle, held for code outside the kernel to read between two steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out
 class PoseSample(Block):
     """True position, velocity and attitude at the last sample: from which a world computes what is near. Sampled.
 
-    Not modelled: nothing; it only holds.
+    Not modelled: nothing; values are only held.
     """
 
     source = "a register of this project"

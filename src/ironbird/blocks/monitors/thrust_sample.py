@@ -1,4 +1,4 @@
-"""How hard rotors push, held so that code outside the kernel can read it between two steps."""
+"""Thrust of the rotors, held for code outside the kernel to read between two steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.model.signal import In, Out
 class ThrustSample(Block):
     """Thrust of each rotor and the air at the last sample: what the wakes behind a vehicle are made of. Sampled.
 
-    Not modelled: nothing; it only holds.
+    Not modelled: nothing; values are only held.
     """
 
     source = "a register of this project"

@@ -11,7 +11,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 FULL_CELL_V = 4.1029  # at rest, of the curve below
-LAST = 0.01  # of the charge, assumed: over it the voltage goes to zero
+LAST = 0.01  # share of the charge, assumed, over which the voltage falls to zero
 
 
 class Battery(Block):
@@ -66,5 +66,5 @@ class Battery(Block):
 
 
 def cell_voltage(left: Any) -> Any:
-    """Of one cell at rest over the share of the charge that is left, [Chen2006] Eq. 2; numbers or symbols."""
+    """Voltage (V) of one cell at rest over the remaining share of its charge, [Chen2006] Eq. 2; numbers or symbols."""
     return ((0.3201 * left - 0.1178) * left + 0.2156) * left + 3.685 - 1.031 * ca.exp(-35 * left)

@@ -9,7 +9,8 @@ from ironbird.model.signal import In, Out, Param, State
 
 
 class CrashDamage(Block):
-    """Cuts the voltage of the rotors on the side of a hit, for ever: [RflyModel] 6.3 "the motors are damaged". Sampled.
+    """Permanently cuts the voltage of the rotors on the side of a collision: [RflyModel] 6.3 "the motors are damaged".
+    Sampled.
 
     A rotor is on that side if it lies further towards the obstacle than the centre of mass. Not modelled: bent blades
     that still turn, damage to anything but rotors.

@@ -1,4 +1,4 @@
-"""Heat in a motor and its speed controller: power at the shaft in, temperatures and what is left of the supply out."""
+"""Heat in a motor and its speed controller: shaft power in, temperatures and the reduced supply out."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ class DriveHeat(Block):
     """First-order heating of winding, housing and speed controller, as motor data sheets give it [MaxonKey]. Sampled.
 
     The losses are those of the drive's efficiency, P = P_shaft (1 / eta - 1); `controller_share` of them heats the
-    speed controller, the rest the winding, where it grows with the copper's resistance. The winding stands above the
-    housing, and that above the air, each by a thermal resistance times the loss behind a time constant. With
-    `derate_band` the supply is taken back evenly from that far below the limits on, down to `derate_least`. Valid for
-    losses that change slowly against the turn of a rotor. Not modelled: cooling by the propeller's wash beyond what the
-    resistances hold, iron losses by speed, the battery's larger current into a hot winding, damage.
+    speed controller, the rest the winding, where it grows with the copper's resistance. The temperature of the winding
+    exceeds that of the housing, and that of the housing that of the air, each by a thermal resistance times the loss
+    with a time constant. With `derate_band` the supply is reduced linearly from that far below the limits, down to
+    `derate_least`. Valid for losses that change slowly against the turn of a rotor. Not modelled: cooling by the
+    propeller's wash beyond what the resistances hold, iron losses by speed, the battery's larger current into a hot
+    winding, damage.
     """
 
     source = "[MaxonKey]: thermal behaviour"
@@ -52,7 +53,7 @@ class DriveHeat(Block):
     derate_least = Param(unit="1", default=0.7, low=0.0, high=1.0, tunable=True, doc="share of the supply at the limit")
 
     def _losses(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Of winding and speed controller."""
+        """Heat losses (W) of winding and speed controller."""
         total = ca.fmax(u.shaft_power, 0) * (1 / p.efficiency - 1)
         copper = 1 + COPPER_PER_K * (self._winding(x, u) - COPPER_AT_K)
         return total * (1 - p.controller_share) * ca.fmax(copper, 0), total * p.controller_share

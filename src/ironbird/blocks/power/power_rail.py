@@ -1,4 +1,4 @@
-"""Supply of the flight controller: it stops when the battery sags, and needs time to start again."""
+"""Supply of the flight controller: it stops when the battery sags, and needs time to restart."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ironbird.model.signal import In, Out, Param, State
 class PowerRail(Block):
     """Regulator with a drop-out voltage: below it the flight controller is dead, and for a restart after that. Sampled.
 
-    What a dead controller means: no pulses to the speed controllers, which then stop their motors, and a program that
-    restarts (`Diagram.reset`). Whether it takes off by itself again after that is `air_restart`. Not modelled:
-    sensors and receivers on the same rail (they go on), capacitors, a part of the program that survives.
+    Effects of a dead controller: no pulses to the speed controllers, which then stop their motors, and a program that
+    restarts (`Diagram.reset`). Whether it takes off by itself again after that is `air_restart`. Not modelled: sensors
+    and receivers on the same rail (they go on), capacitors, a part of the program that survives.
     """
 
     source = "closed form of this project"

@@ -1,1 +1,1 @@
-"""S_data and S_prod: ideal sensor values, and what real products make of them."""
+"""S_data and S_prod: ideal sensor values, and the errors of real products."""

@@ -14,10 +14,10 @@ from ironbird.symbolic.smooth import clip
 class Airspeed(Block):
     """Dynamic pressure along the tube and the airspeeds that follow from it, [MPSoC] 3.
 
-    The tube sees the component of the flow along the body's x axis; flow from behind gives a negative pressure.
-    Airspeeds are zero where the measured pressure is not positive. Incompressible: 1 % of pressure is missing at
-    Mach 0.2. With its default parameters the chip is ideal. Not modelled: compressibility, flow angles, ice and water
-    (a blocked tube is `blocked`, and slower faults are the tap's).
+    The tube measures the component of the flow along the body's x axis; flow from behind gives a negative pressure.
+    Airspeeds are zero where the measured pressure is not positive. Incompressible: 1 % of pressure is missing at Mach
+    0.2. With its default parameters the chip is ideal. Not modelled: compressibility, flow angles, ice and water (a
+    blocked tube is `blocked`, and slower faults are the tap's).
     """
 
     source = "[MPSoC] 3; [ICAO7488]"

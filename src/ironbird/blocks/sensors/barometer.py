@@ -71,7 +71,7 @@ class Barometer(Block):
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
     def _base(self, x: View, u: View) -> ca.SX:
-        """Height at which the present pressure of the air was taken."""
+        """Height (m) at which the present pressure of the air was sampled."""
         return ca.if_else(u.pressure_air != x.seen_pressure, u.height, x.seen_height)
 
     def update(self, x: View, u: View, p: View) -> Values:
@@ -98,9 +98,9 @@ class Barometer(Block):
 
 
 class PressureAltitude(Block):
-    """Pressure altitude of a measured pressure by the standard law: what stands behind a fault tap of a barometer.
+    """Pressure altitude of a measured pressure by the standard law; connected after a barometer's fault tap.
 
-    Not modelled: anything but the law; valid below 11 km.
+    Valid below 11 km. Not modelled: any error of the sensor.
     """
 
     source = "[ICAO7488]"

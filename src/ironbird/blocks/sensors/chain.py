@@ -1,4 +1,4 @@
-"""Pieces of a measurement chain that several sensors share: drift, delay, resolution, range."""
+"""Parts of a measurement chain that several sensors share: drift, delay, resolution, range."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def markov_step(value: Expr, deviation: Expr, correlation_time: Expr, step_s: fl
 
 
 def turn_on_draw(started: Expr, kept: Expr, drawn: Expr) -> Expr:
-    """What is drawn at the first sample and kept from then on."""
+    """A value that is drawn at the first sample and kept from then on."""
     return ca.if_else(started > 0.5, kept, drawn)
 
 
@@ -31,7 +31,7 @@ def drift_now(x: View, u: View, p: View) -> Expr:
 
 
 def drift_step(x: View, u: View, p: View, step_s: float) -> Expr:
-    """That drift at the next sample."""
+    """The drift of `drift_now` at the next sample."""
     stepped = markov_step(x.drifted, p.drift, p.correlation_time, step_s, u.white[1])
     return turn_on_draw(x.started, stepped, p.drift * u.white[1])
 
@@ -50,7 +50,7 @@ def second_order_step(
 
 
 def second_order_lag(natural_frequency: float, damping_ratio: float, step_s: float) -> float:
-    """By how much the samples of `second_order_step` are late of an input that changes slowly.
+    """Delay (s) of the samples of `second_order_step` for an input that changes slowly.
 
     Behind a ramp of one unit a step the distance to the input settles at (I - M)^-1, first column and row, where M is
     the free decay over a step.
@@ -64,16 +64,16 @@ def second_order_lag(natural_frequency: float, damping_ratio: float, step_s: flo
 
 
 def rounded(value: Expr, resolution: Expr) -> Expr:
-    """To the nearest multiple of the resolution; unchanged where that is zero."""
+    """The value rounded to the nearest multiple of the resolution; unchanged if that is zero."""
     size = ca.if_else(resolution > 0, resolution, 1)
     return ca.if_else(resolution > 0, ca.floor(value / size + 0.5) * size, value)
 
 
 def shifted(line: Expr, newest: Expr) -> Expr:
-    """A delay line one sample later: `newest` comes in at the top, the oldest at the bottom leaves."""
+    """A delay line one sample later: `newest` enters at the top, the oldest leaves at the bottom."""
     return ca.vertcat(newest, line[: line.rows() - newest.rows()])
 
 
 def filled(first: Expr, line: Expr, value: Expr) -> Expr:
-    """A delay line; at the first sample, as if the value had been there for ever."""
+    """A delay line; at the first sample filled with the value, as if it had been constant before."""
     return ca.if_else(first, ca.repmat(value, line.rows() // value.rows(), 1), line)

@@ -51,9 +51,9 @@ class DepthGauge(Block):
 
 
 class WaterHeight(Block):
-    """Height above the surface (negative below it) of a measured pressure: what stands behind a gauge's fault tap.
+    """Height above the surface (negative below) from a measured pressure; connected after a gauge's fault tap.
 
-    The density that it takes may differ from the water's. Not modelled: anything but the law.
+    The assumed density may differ from the water's. Not modelled: any error of the sensor.
     """
 
     source = "[Fossen2021] Ch. 4"

@@ -1,4 +1,4 @@
-"""Satellite navigation receiver: position, velocity and how good they are."""
+"""Satellite navigation receiver: position, velocity and their accuracy."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LEAST_SIGNAL = 0.05  # jamming multiplies errors by up to its reciprocal
 class Gnss(Block):
     """Position and velocity with white and correlated errors, latency, jamming and spoofing, [ChipLevel] Eq. 16-17.
 
-    The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the
-    antenna was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older.
-    Errors: white per fix, and a Gauss-Markov process per axis drawn from its steady state at the start; the share
-    `speed_correlated` of the velocity's variance is such a process as well (a loop filter of the receiver). Satellites
-    stand evenly over the sky: those below `mask_elevation` are not seen, and with `masking` those that a tilted antenna
-    turns its back on, the lune tilt / pi of the sky; accuracy goes with the root of what is left. Jamming takes
-    satellites away (share of them) and divides accuracy by what is left, down to 0.05; below four satellites there is
-    no fix: position and velocity stay, messages go on. A spoofer's velocity is added to the velocity and its
-    integral to the position while it is not zero. Truth is the antenna's now, without latency. Latitude and
-    longitude are the body's, moved by the error over the radii of curvature: right for errors that are small beside
-    the earth. Not modelled: single satellites and their geometry, multipath, time to first fix, height of the geoid.
+    The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the antenna
+    was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older. Errors: white
+    per fix, and a Gauss-Markov process per axis drawn from its steady state at the start; the share `speed_correlated`
+    of the velocity's variance is such a process as well (a loop filter of the receiver). Satellites are evenly
+    distributed over the sky: those below `mask_elevation` are not received, nor with `masking` those behind a tilted
+    antenna, the lune tilt / pi of the sky; accuracy goes with the root of the remaining number. Jamming removes a share
+    of the satellites and divides accuracy by the remaining share, down to 0.05; below four satellites there is no fix:
+    position and velocity are held, messages continue. A spoofer's velocity is added to the velocity and its integral to
+    the position while it is not zero. Truth is the antenna's now, without latency. Latitude and longitude are the
+    body's, moved by the error over the radii of curvature: valid for errors that are small compared with the earth's
+    radius. Not modelled: single satellites and their geometry, multipath, time to first fix, height of the geoid.
     """
 
     source = "[ChipLevel] Eq. 16-17; [CopterSim] 10"
@@ -118,13 +118,13 @@ class Gnss(Block):
 
     @property
     def period_s(self) -> float:
-        """Time between fixes."""
+        """Time between two fixes of the receiver in s."""
         assert self.sample_s is not None
         return self.period_samples * self.sample_s
 
     @property
     def latency_s(self) -> float:
-        """Age of a fix when it comes out."""
+        """Age in s of a fix when it is output."""
         assert self.sample_s is not None
         return self.delay_samples * self.sample_s
 
@@ -132,7 +132,7 @@ class Gnss(Block):
         return u.p_NB_N + u.R_NB @ p.antenna, u.v_NB_N + u.R_NB @ ca.cross(u.w_NB_B, p.antenna)
 
     def _lines(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        """Delay lines of position and velocity, the present ones on top."""
+        """Delay lines of position and velocity, the present values on top."""
         position, velocity = self._antenna(u, p)
         if not self.delay_samples:
             return position, velocity
@@ -150,12 +150,12 @@ class Gnss(Block):
         return ca.sum1(ca.fabs(p.spoof_velocity_N)) > 0
 
     def _fix(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """What the receiver would say now; position and velocity stay where there is no fix."""
+        """The receiver's present output; position and velocity are held without a fix."""
         position, velocity = (line[-3:] for line in self._lines(x, u, p))
         now_position, now_velocity = self._antenna(u, p)
         signal = 1 - p.jamming
         tilt = ca.acos(ca.fmax(ca.fmin(u.R_NB[2, 2], 1), -1))
-        seen = (1 - ca.sin(p.mask_elevation)) * (1 - p.masking * tilt / ca.pi)  # of the sky: a zone, then a lune
+        seen = (1 - ca.sin(p.mask_elevation)) * (1 - p.masking * tilt / ca.pi)  # share of the sky: a zone, then a lune
         worse = 1 / (ca.fmax(signal, LEAST_SIGNAL) * ca.sqrt(ca.fmax(seen, LEAST_SIGNAL)))
         satellites = ca.floor(p.satellites * signal * seen + 0.5)
         fixed = satellites >= FEWEST_SATELLITES

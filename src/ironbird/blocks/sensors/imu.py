@@ -18,7 +18,7 @@ KINDS = (("accel", "m/s^2"), ("gyro", "rad/s"))
 
 
 class Imu(Block):
-    """What an accelerometer and a gyroscope report, [ChipLevel] Eq. 6-12 and [Dai] Eq. 11-12.
+    """Measurements of an accelerometer and a gyroscope, [ChipLevel] Eq. 6-12 and [Dai] Eq. 11-12.
 
     Chain: ideal value at the chip (lever arm, Eq. 11), installation and scale (Eq. 6-7), vibration, second-order
     dynamics and delay (Eq. 12), bias (turn-on draw, Gauss-Markov of Eq. 9-10, random walk, cubic temperature drift of
@@ -107,7 +107,7 @@ class Imu(Block):
             size = 3 * self.delay_samples
             self.declare(f"{kind}_line", State(unit=unit, shape=size, init=0.0, doc="delay line, newest first"))
 
-    # ------------------------------------------------------------------ ideal values and what the element feels
+    # ------------------------------------------------------------------ ideal values and inputs of the sensing elements
 
     def _truth(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
         w = u.w_NB_B
@@ -161,7 +161,7 @@ class Imu(Block):
     def _drifted(self, x: View, u: View, p: View, kind: str, first_axis: int) -> tuple[ca.SX, ca.SX]:
         """Gauss-Markov bias and random walk; each axis is stepped every sixth sample, over six samples.
 
-        In its first turn an axis draws its steady state.
+        At its first step an axis draws from its steady state.
         """
         assert self.sample_s is not None
         step = AXES * self.sample_s

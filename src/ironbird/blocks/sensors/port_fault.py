@@ -1,4 +1,4 @@
-"""Fault at a port: behind any signal of a diagram, a place where an equation of the user takes over."""
+"""Fault at a port: an equation of the user replaces any signal of a diagram."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Out, Param
 
 _OWN = [ca.SX.sym(name) for name in ("value", "severity", "time")]
-HEALTHY = ca.Function("law", _OWN, _OWN[:1])  # changes nothing
+HEALTHY = ca.Function("law", _OWN, _OWN[:1])  # the neutral law
 
 
 class PortFault(Block):
-    """A signal, or what a law says in its place while its severity is above zero.
+    """A signal, or the value of a law in its place while its severity is above zero.
 
-    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals.
-    While the severity of an entry is 0 its value is the input bit for bit. A law may jump, and nothing limits what it
-    gives. Not modelled: memory; a part that has one gives its value as a signal.
+    Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals. While
+    the severity of an entry is 0 its value is the input bit for bit. A law may jump, and its values are not limited.
+    Not modelled: memory; a law with memory needs a block whose output is one of the signals.
     """
 
     role = "transform"

@@ -33,12 +33,12 @@ CALIBRATION_CELSIUS = 25.0
 
 
 def _calibrated(drift: tuple[tuple[float, ...], ...]) -> list[list[float]]:
-    """A drift whose value at the temperature of calibration has been taken out."""
+    """A drift minus its value at the temperature of calibration."""
     t = CALIBRATION_CELSIUS
     return [[-sum(c * t**n for n, c in enumerate(row) if n), *row[1:]] for row in drift]
 
 
-# What every inertial chip shares unless its entry says otherwise.
+# Values of every inertial chip unless its entry has others.
 _IMU_COMMON: Params = {
     "accel_range": 16 * _G,  # [X] as PX4 and ArduPilot set it
     "gyro_range": 2000 * _DEG,  # [X] as PX4 and ArduPilot set it
@@ -132,7 +132,7 @@ SPEED_LOGS: dict[str, Params] = {
     "em_log": {"noise": 0.02, "resolution": 0.01},  # [A] electromagnetic or Doppler log, through the water
 }
 
-_CEP = 1.1774  # circle with half of the fixes, over the deviation of an axis
+_CEP = 1.1774  # radius that contains half of the fixes, over the standard deviation of an axis
 
 GNSS: dict[str, Params] = {
     "ublox_m8n": {
@@ -156,7 +156,7 @@ GNSS: dict[str, Params] = {
         "noise_speed_vertical": 0.04,  # [A]
         "satellites": 24.0,  # [A]
     },
-    # Other sources of position that speak as a receiver does: a vehicle carries one of them instead.
+    # Other sources of position with a receiver's outputs: a vehicle carries one of them instead.
     "lidar_map": {  # a laser scanner matched with a map of the room, speed from the wheels' encoders
         "noise_horizontal": 0.01,  # [A]
         "noise_vertical": 0.01,  # [A] the floor is known

@@ -1,4 +1,4 @@
-"""A link of packets as faults see it: what is wrong with it is a parameter, and an output says it."""
+"""Packet link for faults: what is wrong with the link is a parameter, which is also an output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Out, Param
 
-ROUTE = {  # parameter of a link -> its neutral value, highest value, unit, what it is
+ROUTE = {  # parameter of a link -> its neutral value, highest value, unit, meaning
     "drop": (0.0, 1.0, "1", "share of packets that are lost"),
     "delay": (0.0, 10.0, "s", "by which all packets are late"),
     "jitter": (0.0, 10.0, "s", "by which packets are late at most, at random"),
@@ -22,7 +22,7 @@ ROUTE = {  # parameter of a link -> its neutral value, highest value, unit, what
 
 
 class PacketLink(Block):
-    """What is wrong with one direction of a link between the control system and others.
+    """Faults of one direction of a link between the control system and other programs.
 
     Not modelled: the packets, which are outside the kernel (`ironbird.rig.link_faults`).
     """
@@ -37,5 +37,5 @@ class PacketLink(Block):
         self.declare("state", Out(unit="1", shape=len(ROUTE), doc=f"what is wrong: {', '.join(ROUTE)}"))
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """The parameters as they are now."""
+        """The present values of the parameters."""
         return {"state": ca.vertcat(*(p[name] for name in ROUTE)), "disturbed": ca.SX(0)}

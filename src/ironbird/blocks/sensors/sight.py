@@ -1,4 +1,4 @@
-"""A sensor that sees the world, as the kernel knows it: its last sample, and its faults."""
+"""Last sample and faults of a sensor that sees the world, as signals in the kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
-SIGHT = {  # parameter of a sensor -> its highest value, unit, what it is; all are 0 without a fault
+SIGHT = {  # parameter of a sensor -> its highest value, unit, meaning; all are 0 without a fault
     "occluded": (1.0, "1", "share of the view that something hides"),
     "frozen": (1.0, "1", "1: the last sample again and again"),
     "black": (1.0, "1", "1: it sees nothing"),
@@ -23,8 +23,8 @@ SIGHT = {  # parameter of a sensor -> its highest value, unit, what it is; all a
 class WorldSensor(Block):
     """The last sample of a camera, lidar or rangefinder, as signals for conditions and logs. Sampled.
 
-    Not modelled: the sensor itself, which looks at the world outside the kernel (`ironbird.world.sensors`); it gets
-    here what it measured, a few hundred times a second at most.
+    Not modelled: the sensor itself, which is computed outside the kernel (`ironbird.world.sensors`); its measurements
+    arrive here at most a few hundred times a second.
     """
 
     source = "[Dai] Eq. 3: the 3D environment as a subsystem with outputs of its own"
@@ -46,7 +46,7 @@ class WorldSensor(Block):
         self.declare("state", Out(unit="1", shape=len(SIGHT), doc=f"what is wrong: {', '.join(SIGHT)}"))
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """The last sample, and the parameters as they are now."""
+        """The last sample, and the present values of the parameters."""
         return {
             "range": u.told_range,
             "valid": u.told_valid,

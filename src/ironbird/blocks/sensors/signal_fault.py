@@ -1,4 +1,4 @@
-"""Fault tap: one place behind a sensor where any fault of its signal can act."""
+"""Fault tap: a block after a sensor at which all faults of its signal act."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import choose, clip
 
-LIMIT = 1e9  # saturation that never acts
+LIMIT = 1e9  # saturation that never has an effect
 HALF_BITS = 2.0**26  # a random number has 52 bits
 NEVER = -1.0  # stamp before the first sample
 PER_SECOND = {  # unit of a drift
@@ -22,14 +22,14 @@ PER_SECOND = {  # unit of a drift
 class SignalFault(Block):
     """The faults of [ChipLevel] Eq. 18-27 on one signal, each a tunable parameter that is neutral by default.
 
-    Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and
-    replacement by a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it
-    shows in values: delay, a value that is stuck, samples that are lost). A drift grows from zero while its rate is
-    not zero. A stuck value is that of the first stuck sample and comes with fresh stamps; a lost sample leaves value
-    and stamp as they were. A delay that begins holds the value of that sample until the first delayed one arrives; a
-    delayed value comes with a fresh stamp too: whoever reads it cannot see that it is old.
-    With neutral parameters the value is the input bit for bit, and so it is at once when a fault ends. Not modelled:
-    faults of single bits and pins (Eq. 23-25), which belong to the chip models.
+    Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and replacement by
+    a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it shows in values: delay,
+    a value that is stuck, samples that are lost). A drift grows from zero while its rate is not zero. A stuck value is
+    that of the first stuck sample and comes with fresh stamps; a lost sample leaves value and stamp as they were. A
+    delay that begins holds the value of that sample until the first delayed one arrives; a delayed value has a fresh
+    stamp too: its reader cannot detect that it is old. With neutral parameters the value is the input bit for bit, and
+    so it is at once when a fault ends. Not modelled: faults of single bits and pins (Eq. 23-25), which belong to the
+    chip models.
     """
 
     source = "[ChipLevel] Eq. 18-27"
@@ -121,21 +121,21 @@ class SignalFault(Block):
         return ca.vertcat(*found[: self.size])
 
     def _spike(self, u: View, p: View) -> ca.SX:
-        """A spike, or zero; the lower halves of two random numbers decide, which the noise hardly feels."""
+        """A spike, or zero; decided by the lower halves of two random numbers, which hardly affects the noise."""
         assert self.sample_s is not None
         chance, side = (u.grain[i] * HALF_BITS - ca.floor(u.grain[i] * HALF_BITS) for i in range(2))
         comes = chance < -ca.expm1(-p.spike_rate * self.sample_s)
         return ca.if_else(comes, ca.if_else(side < 0.5, -p.spike_size, p.spike_size), 0)
 
     def _element(self, x: View, u: View, p: View) -> ca.SX:
-        """[ChipLevel] Eq. 26 and what stands for Eq. 22, 24 and 25."""
+        """Value after the faults of the element: [ChipLevel] Eq. 26, and the equivalents of Eq. 22, 24 and 25."""
         value = p.scale * u.value_in + p.offset + p.noise * self._normals(u)
         value = value + ca.if_else(p.drift_rate != 0, self._since(x, x.drifted), 0) + self._spike(u, p)
         value = clip(value, p.low, p.high)
         return ca.if_else(p.replace > 0.5, p.replacement, value)
 
     def _since(self, x: View, value: ca.SX) -> ca.SX:
-        """A state that faults keep; what one that is over has left does not count."""
+        """A state of active faults; values left by a fault that is over are ignored."""
         return ca.if_else(x.count > 0.5, value, 0)
 
     def _delayed(self, x: View, p: View, element: ca.SX) -> ca.SX:
@@ -147,9 +147,9 @@ class SignalFault(Block):
         return choose(ca.fmin(ca.floor(p.delay + 0.5), x.count), taps)
 
     def _chain(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Element's value and value while stuck, where there is a fault; value given out, size of the change.
+        """Element's value, value while stuck (both only with a fault), output value, and size of the change.
 
-        All hang on one condition and on nothing chosen by it, so that the compiler lets a neutral tap skip them.
+        All depend on one condition and on nothing selected by it, so that the kernel skips them for a neutral tap.
         """
         element = self._element(x, u, p)
         delayed = self._delayed(x, p, element)
@@ -185,7 +185,7 @@ class SignalFault(Block):
         }
         if self.delay_samples:
             kept["line"] = shifted(x.line, element)
-        # What only faults use stays as it is without them; `_since` does not take it up again
+        # States that only faults use are kept without them; `_since` ignores them later
         return values | {name: ca.if_else(touched, new, x[name]) for name, new in kept.items()}
 
     def output(self, x: View, u: View, p: View) -> Values:

@@ -1,4 +1,4 @@
-"""Wires and chips of a board as faults see them: what is wrong with them is a parameter, and an output says it."""
+"""Wires and chips of a board for faults: what is wrong with them is a parameter, which is also an output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Out, Param
 
-LINE = {  # parameter of a wire -> its neutral value, highest value, what it is
+LINE = {  # parameter of a wire -> its neutral value, highest value, meaning
     "random": (0.0, 1.0, "share of slots in which the level is a coin's, Eq. 23"),
     "noise_V": (0.0, 100.0, "deviation of noise against the logic thresholds, Fig. 5"),
     "flips": (0.0, 1.0, "share of bits that are read wrong"),
@@ -17,7 +17,7 @@ LINE = {  # parameter of a wire -> its neutral value, highest value, what it is
     "short": (0.0, 1.0, "1: shorted, Eq. 25"),
     "level": (1.0, 1.0, "level to which it is shorted"),
 }
-PLACE = {  # of a device, or of the bus that has wires in common
+PLACE = {  # of a device, or of a bus with common wires
     "nack": (0.0, 1.0, "share of requests that are not acknowledged"),
     "lost": (0.0, 1.0, "share of bytes that are lost"),
     "doubled": (0.0, 1.0, "share of bytes that come twice"),
@@ -32,7 +32,7 @@ PLACE = {  # of a device, or of the bus that has wires in common
 
 
 class Wire(Block):
-    """What is wrong with one wire of a board ([ChipLevel] Eq. 23-25, 27).
+    """Faults of one wire of a board ([ChipLevel] Eq. 23-25, 27).
 
     Not modelled: the levels themselves, which are in the chip models.
     """
@@ -48,12 +48,12 @@ class Wire(Block):
         self.declare("state", Out(unit="1", shape=len(self.table), doc=f"what is wrong: {', '.join(self.table)}"))
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """The parameters as they are now."""
+        """The present values of the parameters."""
         return {"state": ca.vertcat(*(p[name] for name in self.table))}
 
 
 class WirePlace(Wire):
-    """What is wrong with a device of a board, or with the bus that has wires in common.
+    """Faults of a device of a board, or of a bus with common wires.
 
     Not modelled: the chip itself, which is in the chip models.
     """
@@ -62,5 +62,5 @@ class WirePlace(Wire):
     first_difference = Out(unit="1", doc="shown by the chip models: the first level that differs from the twin's")
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """The same; levels are compared by the receiver."""
+        """The present values of the parameters; levels are compared by the receiver."""
         return {**super().output(x, u, p), "first_difference": ca.SX(0)}

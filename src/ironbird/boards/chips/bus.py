@@ -1,7 +1,7 @@
 """Buses at the level of transactions: chips behind chip selects, addresses and ports.
 
-A transaction carries its time; the chips on a bus are moved to it. Answers that a broken line gives come from
-`ironbird.boards.chips.pins`, which has the same calls.
+A transaction carries its time; the chips on a bus advance to it. Buses with broken wires are in
+`ironbird.boards.chips.pins`, which has the same interface.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ironbird.boards.chips.chip import FRAME_8N1, Chip, frame_bits
 from ironbird.errors import LinkError
 
 NACK, TIMEOUT, BUSY = "NACK", "TIMEOUT", "BUSY"
-QUICK_READ = -1  # as a length on I2C: the address for reading, and no byte
+QUICK_READ = -1  # length for I2C: send the read address, and clock no byte
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, and what went wrong: nothing, NACK, TIMEOUT (clock held low) or BUSY (data held low)."""
+    """Data and error of a transaction: none, NACK, TIMEOUT (clock held low) or BUSY (data held low)."""
 
     data: bytes
     error: str = ""
@@ -26,12 +26,12 @@ class Answer:
 
 @dataclass
 class SpiBus:
-    """Chips by their selects."""
+    """SPI bus with chips by their selects."""
 
     chips: dict[str, Chip] = field(default_factory=dict)
 
     def transfer(self, t: int, device: str, sent: bytes) -> Answer:
-        """Bytes to a chip, as many bytes back; the first comes while the command goes out. No chip reads ones."""
+        """Send bytes to a chip and return as many; without a chip all bits read as one."""
         if not sent:
             return Answer(b"")
         chip = self.chips.get(device)
@@ -40,7 +40,7 @@ class SpiBus:
 
 @dataclass
 class I2cBus:
-    """Chips on one pair of wires, by the addresses that they answer."""
+    """I2C bus with chips on one pair of wires, by the addresses that they answer."""
 
     chips: Sequence[Chip] = ()
 
@@ -77,7 +77,7 @@ class I2cBus:
             for chip in chips if length == QUICK_READ else ():
                 value = chip.i2c_peek()
                 chip.i2c_commit()
-                if not value:  # it holds the data line until the next request has clocked its byte out
+                if not value:  # the chip holds the data line until the next request has clocked its byte out
                     chip.i2c_done()
         self._end(chips)
         return Answer(bytes(data))
@@ -87,21 +87,21 @@ class I2cBus:
             chip.i2c_end()
 
 
-BAUD_MISMATCH = 0.03  # share by which two ends may differ: half a bit in ten, with room for edges
+BAUD_MISMATCH = 0.03  # relative difference of both ends' rates: half a bit in ten, with margin for edges
 
 
 @dataclass
 class Uart:
-    """A chip at the end of a serial line. Bytes at a wrong rate are lost: the far end sees broken frames."""
+    """A chip on a serial line. Bytes at a wrong rate are lost: the receiver gets broken frames."""
 
     chip: Chip
-    baud: int = 9600  # of the host
-    frame: int = FRAME_8N1  # of the host
+    baud: int = 9600  # rate of the host
+    frame: int = FRAME_8N1  # frame of the host
     free: int = 0  # ns: when the line from the chip is free again
-    asked: int = 0  # ns: of the last look at it
+    asked: int = 0  # ns: time of the last read
 
     def send(self, t: int, data: bytes) -> None:
-        """Bytes from the host, one after the other from a moment on."""
+        """Send bytes from the host, one after the other, from time `t` in ns on."""
         if self.baud <= 0:
             raise LinkError(f"a serial line needs a rate above 0 Bd, got {self.baud}")
         step = frame_bits(self.frame) * 1_000_000_000 // self.baud
@@ -113,7 +113,7 @@ class Uart:
                 self.chip.advance(t)
 
     def take(self, t: int) -> bytes:
-        """Bytes that have left the chip whole until a moment, at its own rate."""
+        """Bytes that have completely left the chip by time `t` in ns, at the chip's rate."""
         self.chip.advance(t)
         out = bytearray()
         at = max(self.free, self.asked)
@@ -130,7 +130,7 @@ class Uart:
             out.append(value)
 
     def receive(self, t: int) -> bytes:
-        """Bytes that have come in at the host until a moment; none if rates or frames differ."""
+        """Bytes received at the host by time `t` in ns; none if rates or frames differ."""
         data = self.take(t)
         return data if self.fits() else b""
 

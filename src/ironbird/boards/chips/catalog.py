@@ -37,7 +37,7 @@ CHIPS: Registry[type[Chip]] = Registry(
 
 
 def chip_class(name: str) -> type[Chip]:
-    """A chip's class by the chip's name, which is also that of its file: C code is made under it."""
+    """Class of a chip by its name, which is also the name of its file and of its C code."""
     kind = CHIPS.load(name)
     if kind.id() != name:
         raise ModelError(f"chip '{name}' is in a file {kind.id()}.py; give both the same name")
@@ -45,5 +45,5 @@ def chip_class(name: str) -> type[Chip]:
 
 
 def make_chip(name: str, **inputs: float) -> Chip:
-    """A chip, powered, with its inputs at these values."""
+    """A powered chip with its inputs set to these values."""
     return chip_class(name)(**inputs)

@@ -1,4 +1,4 @@
-"""What all chips share: fields that become a C structure, power, time, and the byte-level sides of SPI, I2C and UART.
+"""Base classes of chips: fields that become a C structure, power, time, and byte-level SPI, I2C and UART.
 
 A chip's state is its annotated class attributes: whole numbers, reals, `bytearray`, lists of one kind. Attributes
 without annotation are constants. The methods below, and what they call, are the chip's behaviour; they are written in
@@ -11,8 +11,8 @@ I2C   `i2c_begin` (start and an address of this chip; 0 is no acknowledge), then
 UART  `uart_byte` (a byte came in whole), `uart_next` (the next byte to send, or -1), `uart_baud` (as configured),
       `uart_frame` (parity and stop bits, as `frame_bits` reads them).
 
-A chip moves only in `advance`, which the first call of a transaction makes: outputs do not tear, and all levels of
-modelling agree. Not modelled: what happens inside a chip while it is being read.
+A chip's state changes with time only in `advance`, called at the start of a transaction: outputs of one sample stay
+consistent, and all levels of modelling agree. Not modelled: what happens inside a chip while it is being read.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from typing import Any, ClassVar
 from ironbird.boards.chips.numbers import NEVER
 from ironbird.boards.chips.table import ACTS, CLEARS, STICKS, Register, check_table
 
-POWERED_NS = -1_000_000_000  # when power came: long before the first transaction
+POWERED_NS = -1_000_000_000  # ns of power-up: long before the first transaction
 FRAME_8N1, FRAME_8E2 = 0, 6  # parity (1 odd, 2 even), and 4 for a second stop bit
-MOST_TICKS = 200_000  # of the sample clock in one call: a chip that slept for long goes on from now
+MOST_TICKS = 200_000  # most ticks of the sample clock in one call: a chip that slept longer continues from now
 
 
 def frame_bits(frame: int) -> int:
-    """Bits on the line for one byte: a start bit, eight of data, parity if there is one, and one or two stop bits."""
+    """Number of bits on the line for one byte: start bit, eight data bits, parity if any, one or two stop bits."""
     return 10 + (1 if frame & 3 else 0) + (frame >> 2)
 
 
 class Chip:
-    """A chip without anything in it."""
+    """Base class of a chip without behaviour."""
 
-    part: ClassVar[str] = ""  # as it is ordered
+    part: ClassVar[str] = ""  # order code
     summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
     buses: ClassVar[tuple[str, ...]] = ()  # spi, i2c, uart
-    address: ClassVar[int] = 0  # usual I2C address
+    address: ClassVar[int] = 0  # default I2C address
     clock_hz: ClassVar[int] = 400_000  # fastest bus clock
     feeds: ClassVar[tuple[str, ...]] = ()  # names of the inputs, SI units in chip axes
     registers: ClassVar[tuple[Register, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ()  # names of the entries of `drive`
-    fifo_setup: ClassVar[tuple[tuple[int, int], ...]] = ()  # writes that let samples run into the FIFO, if it has one
-    fifo_door: ClassVar[int] = 0  # address from which it is read
+    fifo_setup: ClassVar[tuple[tuple[int, int], ...]] = ()  # writes that enable the FIFO, if there is one
+    fifo_door: ClassVar[int] = 0  # address from which the FIFO is read
 
     inputs: list[float] = [0.0] * 16
-    drive: list[float] = [0.0] * 16  # what it drives: pulse widths, levels
-    now: int = POWERED_NS  # ns, of the latest transaction
-    due: int = NEVER  # ns, of the next tick of the sample clock
+    drive: list[float] = [0.0] * 16  # outputs that it drives: pulse widths, levels
+    now: int = POWERED_NS  # ns, time of the latest transaction
+    due: int = NEVER  # ns, next tick of the sample clock
     interrupt: int = 0  # level of the interrupt pin
 
     def __init__(self, **inputs: float) -> None:
@@ -65,25 +65,25 @@ class Chip:
     @classmethod
     def fields(cls) -> dict[str, Any]:
         """The state: names and initial values in order of declaration."""
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for kind in reversed(cls.__mro__):
             for name, kind_of in inspect.get_annotations(kind).items():
                 if not str(kind_of).startswith("ClassVar"):
-                    found[name] = getattr(cls, name)
-        return found
+                    fields[name] = getattr(cls, name)
+        return fields
 
     @classmethod
     def id(cls) -> str:
-        """Its name in the catalogue."""
+        """Name of the chip in the catalogue."""
         return cls.__module__.rpartition(".")[2].removeprefix("ironbird_named_")
 
     def feed(self, **values: float) -> None:
-        """Set inputs by name; they hold until they are set again."""
+        """Set inputs by name; they keep their values until they are set again."""
         for name, value in values.items():
             self.inputs[self.feeds.index(name)] = value
 
     def transfer(self, t: int, sent: bytes) -> bytes:
-        """One SPI transaction: bytes to the chip, as many bytes back."""
+        """One SPI transaction at time `t` in ns: bytes to the chip, as many bytes back."""
         self.spi_begin(t)
         answer = bytearray(len(sent))
         for i, value in enumerate(sent):
@@ -168,28 +168,28 @@ class Chip:
 
 
 class RegisterChip(Chip):
-    """A chip with a register file, an address pointer, and a first byte that says where and in which direction."""
+    """A chip with registers and an address pointer; the first byte of a request gives address and direction."""
 
-    PLACES = 128  # of the register file
+    PLACES = 128  # number of bytes of the register file
     RESET: ClassVar[tuple[int, ...]] = ()
     MASK: ClassVar[tuple[int, ...]] = ()
     FLAGS: ClassVar[tuple[int, ...]] = ()
     READ = 0x80  # bit of the first SPI byte that means reading
-    ADDRESS = 0x7F  # bits of it, or of the I2C sub-address, that are the address
-    INCREMENT = 0  # bit of the first SPI byte that lets the pointer walk; 0 is always
+    ADDRESS = 0x7F  # bits of the first SPI byte, or of the I2C sub-address, that are the address
+    INCREMENT = 0  # bit of the first SPI byte that increments the pointer; 0: always
     I2C_INCREMENT = 0
-    DUMMY = 0  # bytes after the first before data come, reading by SPI
-    BUSY_NS = 0  # how long it is deaf after power comes or a reset
+    DUMMY = 0  # dummy bytes before data, when reading by SPI
+    BUSY_NS = 0  # ns without response after power-up or a reset
 
     reg: bytearray = bytearray(128)
-    own_address: int = 0  # on I2C
-    identity: int = 0  # exclusive-or on what it says it is: a wrong part
+    own_address: int = 0  # I2C address
+    identity: int = 0  # exclusive-or on its identity register: simulates a wrong part
     pointer: int = 0
     reading: int = 0
-    commanded: int = 0  # the first byte has come
+    commanded: int = 0  # the first byte was received
     walking: int = 1
     skipped: int = 0  # dummy bytes left
-    ready: int = 0  # ns: from when on it answers
+    ready: int = 0  # ns from which on it answers
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -202,17 +202,17 @@ class RegisterChip(Chip):
         cls.RESET, cls.MASK, cls.FLAGS = tuple(reset), tuple(mask), tuple(flags)
         cls.reg = bytearray(cls.PLACES)
         cls.own_address = cls.address
-        # How many registers from each place on are plain, so that a burst over them is a slice.
+        # Number of plain registers from each place on, so that a burst over them is a slice.
         plain = [0] * (cls.PLACES + 1)
         for place in reversed(range(cls.PLACES)):
-            ahead = 0 if place & cls.ADDRESS == cls.ADDRESS else plain[place + 1]  # there the pointer wraps
+            ahead = 0 if place & cls.ADDRESS == cls.ADDRESS else plain[place + 1]  # the pointer wraps there
             plain[place] = 0 if flags[place] else ahead + 1
         cls.plain = tuple(plain)
 
     plain: ClassVar[tuple[int, ...]] = ()
 
     def transfer(self, t: int, sent: bytes) -> bytes:
-        """One SPI transaction: as the byte-level calls do it, faster where nothing happens but a read."""
+        """One SPI transaction, equal to the byte-level calls, but faster for plain reads."""
         first = sent[0]
         if t < self.due and t >= self.ready and not self.DUMMY:
             if t > self.now:

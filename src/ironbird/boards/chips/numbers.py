@@ -1,15 +1,15 @@
-"""The few functions that chips may call; `c/ib_chips.h` has the same ones in C, bit for bit."""
+"""Functions that chips may call; `c/ib_chips.h` has the same ones in C, bit for bit."""
 
 from __future__ import annotations
 
 import math
 
-NEVER = 1 << 62  # a time that does not come, ns
+NEVER = 1 << 62  # ns, a time that is never reached
 
 
 def quantise(value: float, low: int, high: int) -> int:
-    """The nearest whole number within bounds, halves upwards; not a number is zero."""
-    if not value > low:  # a NaN too
+    """The nearest integer within bounds, halves rounded up; 0 for NaN."""
+    if not value > low:  # also for NaN
         return low if value <= low else 0
     if value >= high:
         return high
@@ -17,5 +17,5 @@ def quantise(value: float, low: int, high: int) -> int:
 
 
 def root(value: float) -> float:
-    """Square root; zero of what is negative."""
+    """Square root; 0 for negative values."""
     return math.sqrt(value) if value > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""A chip for people: its page from its table, and recorded traffic in the words of the table."""
+"""Documentation of a chip: its page from its register table, and recorded traffic in register names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.boards.chips.trace import Transaction
 
 
 def facts(kind: type[Chip]) -> dict[str, str]:
-    """What one line each says about a chip."""
+    """Properties of a chip as short texts."""
     out = {"part": kind.part, "what": kind.summary, "buses": ", ".join(kind.buses)}
     if "i2c" in kind.buses:
         out["I2C address"] = f"0x{kind.address:02X}"
@@ -24,7 +24,7 @@ def facts(kind: type[Chip]) -> dict[str, str]:
 
 
 def rows(kind: type[Chip]) -> list[tuple[str, ...]]:
-    """The table: address, name, reset value, writable bits, access, meaning."""
+    """The register table: address, name, reset value, writable bits, access, meaning."""
     banked = any(register.bank for register in kind.registers)
     return [
         (
@@ -43,7 +43,7 @@ HEAD = ("address", "name", "reset", "writable", "access", "meaning")
 
 
 def page(kind: type[Chip]) -> str:
-    """The page of a chip in Markdown."""
+    """Documentation page of a chip as Markdown text."""
     lines = [f"# {kind.part}", "", inspect.cleandoc(kind.__doc__ or ""), ""]
     lines += [f"- {key}: {value}" for key, value in facts(kind).items()]
     table = rows(kind)
@@ -59,7 +59,7 @@ def page(kind: type[Chip]) -> str:
 
 
 def index() -> str:
-    """The page that lists all chips."""
+    """Page that lists all chips, in Markdown."""
     lines = ["# Chips", "", "| chip | what | buses |", "| --- | --- | --- |"]
     for name in CHIPS:
         kind = chip_class(name)
@@ -68,7 +68,7 @@ def index() -> str:
 
 
 def explain(transaction: Transaction, kind: type[Chip]) -> str:
-    """What a transaction did, in the names of a chip's table: `read WHO_AM_I 98`, `write CONFIG 47`."""
+    """A transaction in the names of a chip's registers: `read WHO_AM_I 98`, `write CONFIG 47`."""
     if not transaction.sent or transaction.bus == "UART":
         return ""
     names = {register.index: register.name for register in kind.registers}

@@ -1,4 +1,4 @@
-"""Buses at the level of pins: every level of every wire, and what is wrong with the wires.
+"""Buses at the level of pins: every level of every wire, with wire faults.
 
 Time is cut into slots, in each of which a wire has one level: two a bit on SPI, three on I2C, one on UART. A wire may
 be random ([ChipLevel] Eq. 23), read wrong because its noise crosses the logic thresholds (Fig. 5), late (slow edges),
@@ -18,36 +18,36 @@ from dataclasses import dataclass, field
 from ironbird.boards.chips.bus import BUSY, NACK, TIMEOUT, Answer
 from ironbird.boards.chips.chip import FRAME_8N1, Chip
 
-WHOLE = 1 << 32  # a share of one
+WHOLE = 1 << 32  # scale of shares: 1
 _MASK = (1 << 64) - 1
-STRETCH_SLOTS = 32  # how long a host waits for a clock that is held low
-RECOVERY_CLOCKS = 9  # that free a data line which a chip holds
-CS, SCK, MOSI, MISO = 1, 2, 4, 8  # of a recorded slot on SPI
-SCL, SDA = 1, 2  # on I2C
+STRETCH_SLOTS = 32  # slots that a host waits for a clock that is held low
+RECOVERY_CLOCKS = 9  # clocks that free a data line held by a chip
+CS, SCK, MOSI, MISO = 1, 2, 4, 8  # bits of a recorded slot on SPI
+SCL, SDA = 1, 2  # bits of a recorded slot on I2C
 
 
 @dataclass
 class Line:
-    """One wire. Shares are of 2**32."""
+    """One wire with its faults. Shares are scaled by 2**32."""
 
-    random: int = 0  # share of slots in which the level is a coin's, Eq. 23
+    random: int = 0  # share of slots with a random level, Eq. 23
     flip_low: int = 0  # share of low slots that are read as high
     flip_high: int = 0  # share of high slots that are read as low
-    hold: int = 0  # share of changes that come one slot late
+    hold: int = 0  # share of changes that are one slot late
     open: int = 0
     pull: int = 1  # level of an open wire
     short: int = 0
-    level: int = 1  # to which it is shorted
+    level: int = 1  # level to which it is shorted
     key: int = 0
     counter: int = 0
     before: int = 1
 
     def healthy(self) -> bool:
-        """Whether nothing is wrong with it."""
+        """Whether the wire has no fault."""
         return not (self.random or self.flip_low or self.flip_high or self.hold or self.open or self.short)
 
     def seen(self, x: int) -> int:
-        """The level that the far end reads."""
+        """The level that the receiver reads when `x` is sent."""
         if self.random or self.flip_low or self.flip_high or self.hold:
             z = (self.key + self.counter * 0x9E3779B97F4A7C15) & _MASK  # splitmix64
             self.counter += 1
@@ -70,7 +70,7 @@ class Line:
         return x
 
     def set_noise(self, deviation_V: float, *, supply_V: float = 3.3, low_V: float = 0.8, high_V: float = 2.0) -> None:
-        """Shares from Gaussian noise: below `low_V` is 0, above `high_V` is 1, between is a coin's, Fig. 5."""
+        """Set shares from Gaussian noise: below `low_V` is 0, above `high_V` is 1, between is random, Fig. 5."""
 
         def above(limit_V: float, level_V: float) -> float:
             if deviation_V <= 0.0:
@@ -83,13 +83,13 @@ class Line:
 
 
 def share(part: float) -> int:
-    """A share as a whole number of 2**32."""
+    """A share from 0 to 1 as an integer of 2**32."""
     return min(WHOLE, max(0, round(part * WHOLE)))
 
 
 @dataclass
 class SpiPins:
-    """The four wires between a host and one chip, mode 0."""
+    """The four wires between a host and one SPI chip, mode 0."""
 
     chip: Chip
     cs: Line = field(default_factory=Line)
@@ -107,11 +107,11 @@ class SpiPins:
     record: bytearray | None = None
 
     def lines(self) -> dict[str, Line]:
-        """All wires by name."""
+        """All wires of the SPI connection, by name."""
         return {"cs": self.cs, "sck": self.sck, "mosi": self.mosi, "miso": self.miso}
 
     def transfer(self, t: int, sent: bytes) -> Answer:
-        """One transaction, slot by slot; the host samples as the clock rises."""
+        """One transaction, slot by slot; the host samples at the rising clock."""
         if not sent:
             return Answer(b"")
         self.time = t
@@ -129,7 +129,7 @@ class SpiPins:
         return Answer(bytes(got))
 
     def _slot(self, cs: int, sck: int, mosi: int) -> int:
-        """One slot: what the chip sees and does, and the level that the host then reads."""
+        """Process one slot: levels at the chip, its reaction, and the level that the host then reads."""
         if self.broken:
             cs, sck, mosi = self.cs.seen(cs), self.sck.seen(sck), self.mosi.seen(mosi)
         chip = self.chip
@@ -162,7 +162,7 @@ class SpiPins:
 
 @dataclass
 class _Front:
-    """The side of one chip on I2C."""
+    """State of one chip's I2C interface."""
 
     state: int = 0  # 0 idle, 1 address, 2 receiving, 3 acknowledging, 4 sending, 5 waiting for the host's acknowledge
     bits: int = 0
@@ -173,7 +173,7 @@ class _Front:
     active: int = 0
     more: int = 0
     stretch: int = 0  # slots for which the chip holds the clock low after each byte
-    held: int = 0  # how many of them are left
+    held: int = 0  # slots left of them
 
 
 @dataclass
@@ -193,7 +193,7 @@ class I2cPins:
         self.fronts = [_Front() for _ in self.chips]
 
     def lines(self) -> dict[str, Line]:
-        """All wires by name."""
+        """All wires of the I2C bus, by name."""
         return {"scl": self.scl, "sda": self.sda}
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
@@ -271,7 +271,7 @@ class I2cPins:
         return NACK if self.was_sda else ""
 
     def _raise(self, sda: int) -> bool:
-        """Let the clock go and wait until it is high."""
+        """Release the clock and wait until it is high; False if it stays low."""
         for _ in range(STRETCH_SLOTS):
             self._slot(1, sda)
             if self.was_scl:
@@ -347,9 +347,9 @@ def uart_frames(
     sends: int = FRAME_8N1,
     hears: int = FRAME_8N1,
 ) -> bytes:
-    """Bytes as they come in at the far end of a serial line; those of wrong parity or without a stop bit are dropped.
+    """Bytes as received at the far end of a serial line; those with wrong parity or stop bit are dropped.
 
-    `sends` and `hears` are the frames of both ends (`chip.frame_bits`); of two stop bits a receiver looks at the first.
+    `sends` and `hears` are the frames of both ends (`chip.frame_bits`); of two stop bits a receiver checks the first.
     """
     levels = bytearray()
     for value in data:

@@ -5,8 +5,8 @@
      13.000 ms  I2C 0x76 W[00] R3[82 c1 3e] NACK      what went wrong, if anything
       0.100 ms  UART gps TX[b5 62 06] RX[]            as the host sees it
 
-`..` after some bytes says that more followed which are not written down. A name before SPI's bytes in brackets says
-which chip select: `SPI[imu] f5 00 (2)  -> 98`.
+`..` after some bytes means that more followed which were not recorded. A name in brackets before SPI's bytes is the
+chip select: `SPI[imu] f5 00 (2)  -> 98`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from ironbird.errors import LinkError, shortened
 
-MOST_BYTES = 65536  # of one transaction
+MOST_BYTES = 65536  # limit of one transaction
 _HEX = r"[0-9a-fA-F]{2}(?: [0-9a-fA-F]{2})*"
 _LINE = re.compile(
     r"\s*(-?\d{1,12}(?:\.\d{1,6})?) ms\s+(SPI|I2C|UART)(?:\[(\w*)\])?\s?(.*?)(?:\s+(NACK|TIMEOUT|BUSY))?\s*"
@@ -30,13 +30,13 @@ ERRORS = ("", "NACK", "TIMEOUT", "BUSY")
 
 @dataclass(frozen=True)
 class Transaction:
-    """What went over a bus from start to stop, or while a chip was selected."""
+    """One bus transaction from start to stop, or while a chip is selected."""
 
     time_ns: int
     bus: str  # SPI, I2C, UART
     sent: bytes
     length: int  # bytes clocked (SPI), read (I2C), or received (UART)
-    received: bytes  # SPI: after the first byte; shorter than `length` if it was cut
+    received: bytes  # SPI: after the first byte; shorter than `length` if it was truncated
     device: str = ""  # chip select or port
     address: int = 0
     error: str = ""  # NACK, TIMEOUT, BUSY
@@ -44,7 +44,7 @@ class Transaction:
     note: str = field(default="", compare=False)
 
     def line(self) -> str:
-        """As text; `read_trace` is the inverse."""
+        """The transaction as a line of text; `read_trace` is the inverse."""
         head = f"{self.time_ns / 1e6:10.6f} ms  {self.bus}"
         error = f" {self.error}" if self.error else ""
         if self.bus == "SPI":
@@ -58,7 +58,7 @@ class Transaction:
 
 
 def read_trace(text: str) -> list[Transaction]:
-    """Transactions of a text; empty lines and those that begin with # are passed over."""
+    """Parse transactions from text; empty lines and comments (#) are skipped."""
     return list(_transactions(text.splitlines()))
 
 

@@ -1,9 +1,9 @@
-"""From the Python text of a chip to C: one definition, two languages.
+"""Translation of a chip's Python source to C.
 
-The subset: whole numbers of 64 bits, reals, fields of `self`, constants of classes and modules, `if`, `while`,
-`for … in range(…)`, `return`, calls of own methods (also by `super()`) and of `ironbird.boards.chips.numbers`. Division
-and remainder round down as in Python. What is outside the subset is refused with its place. A local variable's type is
-that of its first value; `x: float = 0` forces a real.
+The subset: whole numbers of 64 bits, reals, fields of `self`, constants of classes and modules, `if`, `while`, `for …
+in range(…)`, `return`, calls of own methods (also by `super()`) and of `ironbird.boards.chips.numbers`. Division and
+remainder round down as in Python. Code outside the subset is refused with its place. A local variable's type is that of
+its first value; `x: float = 0` forces a real.
 
 Each method becomes a function of the class that defines it, for the chip that is translated, so that overriding and
 `super()` mean what they mean in Python.
@@ -41,11 +41,11 @@ C_TYPE = {"int": "int64_t", "float": "double", "None": "void"}
 
 @functools.cache
 def _methods(kind: type) -> dict[str, ast.FunctionDef]:
-    """The methods that a class defines itself, as syntax trees."""
+    """Syntax trees of the methods that a class itself defines."""
     lines, first = inspect.getsourcelines(kind)
     tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
     assert isinstance(tree, ast.ClassDef)
-    ast.increment_lineno(tree, first - 1)  # places are those of the file
+    ast.increment_lineno(tree, first - 1)  # line numbers of the file
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -58,7 +58,7 @@ def _number(value: float | int) -> str:
 
 
 class _Function:
-    """One method of one chip on its way to C."""
+    """Translation of one method of one chip to C."""
 
     def __init__(self, chip: _Translation, owner: type, node: ast.FunctionDef) -> None:
         self.chip, self.owner, self.node = chip, owner, node
@@ -215,27 +215,27 @@ class _Function:
         return f"({a} {BINARY[type(node.op)]} {b})", "float" if real else "int"
 
     def call(self, node: ast.Call, args: list[tuple[str, str]]) -> tuple[str, str]:
-        given = [text for text, _ in args]
+        arguments = [text for text, _ in args]
         match node.func:
             case ast.Name(id=name) if name in NUMBERS:
-                return f"ib_{name}({', '.join(given)})", NUMBERS[name]
+                return f"ib_{name}({', '.join(arguments)})", NUMBERS[name]
             case ast.Name(id="float"):
-                return f"((double)({given[0]}))", "float"
-            case ast.Name(id=("min" | "max") as name) if len(given) == 2 and all(kind == "int" for _, kind in args):
-                return f"ib_{name}({', '.join(given)})", "int"
+                return f"((double)({arguments[0]}))", "float"
+            case ast.Name(id=("min" | "max") as name) if len(arguments) == 2 and all(kind == "int" for _, kind in args):
+                return f"ib_{name}({', '.join(arguments)})", "int"
             case ast.Name(id="abs") if args[0][1] == "int":
-                return f"ib_abs({given[0]})", "int"
+                return f"ib_abs({arguments[0]})", "int"
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 called = self.chip.method(name, self, node)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
                 called = self.chip.method(name, self, node, after=self.owner)
             case _:
                 raise self.refuse(node, f"the call '{ast.unparse(node)}'")
-        return f"{called.name}({', '.join(['self', *given])})", called.returns
+        return f"{called.name}({', '.join(['self', *arguments])})", called.returns
 
 
 class _Translation:
-    """All of one chip."""
+    """Translation of one chip to C."""
 
     def __init__(self, kind: type[Chip]) -> None:
         self.kind = kind
@@ -262,7 +262,7 @@ class _Translation:
         raise where or ModelError(f"chip {self.kind.id()} has no method {name}")
 
     def field(self, name: str, asker: _Function, node: ast.AST, indexed: bool = False) -> tuple[str, str]:
-        """A field of the structure or a constant: its C text and the type of its elements."""
+        """C text of a field of the structure or of a constant, and the type of its elements."""
         if name in self.fields:
             value = self.fields[name]
             kind = "float" if isinstance(value, float) or (isinstance(value, list) and _real(value)) else "int"
@@ -298,7 +298,7 @@ class _Translation:
         return f"typedef struct {self.structure} {{\n{''.join(lines)}}} {self.structure};\n"
 
     def initial_text(self) -> str:
-        """The function that sets every field to its declared value."""
+        """The C function that sets every field to its declared value."""
         lines = []
         for name, value in self.fields.items():
             if isinstance(value, bytearray | list):
@@ -329,12 +329,12 @@ def _real(values: Any) -> bool:
 
 
 def translate(kind: type[Chip]) -> str:
-    """The C text of a chip: structure, functions, and its table of operations."""
+    """C text of a chip: structure, functions, and its table of operations."""
     return _Translation(kind).text()
 
 
 def layout(kind: type[Chip]) -> list[tuple[str, str, int]]:
-    """The structure for ctypes: name, kind of the entries (`byte`, `int`, `real`), and how many; 0 is a scalar."""
+    """Fields of the structure for ctypes: name, kind of entry (`byte`, `int`, `real`), and count; 0: a scalar."""
     out = []
     for name, value in kind.fields().items():
         if isinstance(value, bytearray):

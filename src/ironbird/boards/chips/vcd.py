@@ -1,4 +1,4 @@
-"""Recorded traffic as a value change dump (IEEE 1364), for GTKWave and PulseView."""
+"""Recorded bus traffic as a value change dump (IEEE 1364), for GTKWave and PulseView."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _uart(t: Transaction) -> Iterator[Change]:
 
 
 def vcd(transactions: Sequence[Transaction]) -> str:
-    """The dump. Traces have one time per request: requests that would overlap follow each other."""
+    """Text of the dump. Traces have one time per request: overlapping requests are shifted to follow each other."""
     makers = {"SPI": _spi, "I2C": _i2c, "UART": _uart}
     changes: list[Change] = []
     end: dict[str, int] = {}

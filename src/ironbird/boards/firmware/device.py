@@ -1,4 +1,4 @@
-"""Microcontrollers and boards as data: memories, peripherals, crystal, what is wired to what."""
+"""Microcontrollers and boards as data: memories, peripherals, crystal, connections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Table(BaseModel):
 
 
 class Memory(_Table):
-    """A piece of memory."""
+    """A memory region: address, size and kind."""
 
     name: str
     base: Word
@@ -42,7 +42,7 @@ class Memory(_Table):
 
 
 class Peripheral(_Table):
-    """A peripheral: what it is, where it is, which interrupts and requests it has."""
+    """A peripheral: its kind, address, interrupts and DMA requests."""
 
     name: str
     kind: Literal[
@@ -59,13 +59,13 @@ class Peripheral(_Table):
 
 
 class Device(_Table):
-    """A microcontroller."""
+    """A microcontroller: core, memories and peripherals."""
 
     schema_: Annotated[int, Field(alias="schema", ge=1, le=1)]
     id: str
     about: str
     source: str
-    family: Literal["f1", "f4"]  # of STM32: how its registers lie; a Cortex-M3, or a Cortex-M4F
+    family: Literal["f1", "f4"]  # STM32 family, which sets the register layout; a Cortex-M3 (f1) or a Cortex-M4F (f4)
     debug_id: Word  # DBGMCU_IDCODE
     unique_id_at: Word
     flash_size_at: Word
@@ -76,11 +76,12 @@ class Device(_Table):
     def _fits(self) -> Device:
         names = [p.name for p in self.peripheral]
         if len(set(names)) != len(names):
-            raise ValueError("two peripherals have one name")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(f"peripherals must have different names; more than one is named {', '.join(twice)}")
         return self
 
     def row(self, name: str) -> int:
-        """The number of a peripheral in the table."""
+        """Number of a peripheral in the table."""
         names = [p.name for p in self.peripheral]
         if name not in names:
             raise UnknownNameError("peripheral", name, names, f"device {self.id}")
@@ -88,15 +89,15 @@ class Device(_Table):
 
 
 class Wire(_Table):
-    """A chip on a bus of the microcontroller, and whose measurement it shows."""
+    """A chip on a bus of the microcontroller, and the measurement that it shows."""
 
     name: str
     chip: str
-    bus: str  # an SPI, I2C or serial peripheral of the device
-    select: str = ""  # a pin, for SPI
-    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's usual one if it is left out
+    bus: str  # SPI, I2C or serial peripheral of the device
+    select: str = ""  # select pin, for SPI
+    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's default address if omitted
     feed: str | None = None  # sensor of the vehicle, as in the boards of `chips`
-    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # of the body, along the chip's x, y, z
+    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # body axes along the chip's x, y, z
 
     @field_validator("chip")
     @classmethod
@@ -115,13 +116,13 @@ class Analog(_Table):
 
 
 class Autopilot(_Table):
-    """What a flight controller's own firmware has on its connectors."""
+    """Connectors of a flight controller board, for its autopilot's firmware."""
 
     kind: Literal["ardupilot"]
-    telemetry: Annotated[int, Field(ge=1, le=8)]  # serial port that speaks MAVLink
+    telemetry: Annotated[int, Field(ge=1, le=8)]  # number of the serial port for MAVLink
     baud: Annotated[int, Field(ge=9600, le=921600)]
-    outputs: tuple[tuple[int, int], ...]  # timer and channel of the servo outputs, from the first on
-    params: dict[str, float] = {}  # that belong to the board, not to the vehicle
+    outputs: tuple[tuple[int, int], ...]  # timer and channel of the servo outputs, in order
+    params: dict[str, float] = {}  # parameters of the board, not of the vehicle
 
 
 class Board(_Table):
@@ -135,13 +136,13 @@ class Board(_Table):
     crystal_Hz: Annotated[float, Field(gt=1e5, lt=1e8)]
     supply_V: Annotated[float, Field(gt=1.0, lt=6.0)] = 3.3
     leds: tuple[str, ...] = ()
-    pulled_up: tuple[str, ...] = ()  # pins with resistors to the supply, as the wires of I2C have
+    pulled_up: tuple[str, ...] = ()  # pins with pull-up resistors, such as the wires of I2C
     chip: tuple[Wire, ...] = ()
     analog: tuple[Analog, ...] = ()
     autopilot: Autopilot | None = None
 
     def sensors(self) -> ChipBoard:
-        """Its chips that show measurements, as the feeder of `chips` takes them."""
+        """Its chips that show measurements, in the form that the feeder of `chips` takes."""
         devices = []
         for number, wire in enumerate(wire for wire in self.chip if wire.feed is not None):
             bus = re.sub(r"^usart", "uart", wire.bus)
@@ -156,20 +157,20 @@ class Board(_Table):
 
 
 def pin_number(name: str) -> int:
-    """PA0 is 0, PB3 is 19."""
-    found = re.fullmatch(r"P([A-K])(\d|1[0-5])", name)
-    if found is None:
+    """Number of a pin: PA0 is 0, PB3 is 19."""
+    match = re.fullmatch(r"P([A-K])(\d|1[0-5])", name)
+    if match is None:
         raise LinkError(f"'{name}' is no pin: PA0 to PK15")
-    return 16 * (ord(found[1]) - ord("A")) + int(found[2])
+    return 16 * (ord(match[1]) - ord("A")) + int(match[2])
 
 
 def board_names() -> list[str]:
-    """Boards that come with Ironbird."""
+    """Names of the built-in boards."""
     return sorted(path.stem for path in (HERE / "boards").glob("*.toml"))
 
 
 def load_mcu_board(name: str) -> Board:
-    """A board by name, or from a TOML file of your own."""
+    """A built-in board by name, or a board from a TOML file."""
     if not name.endswith(".toml") and name not in board_names():
         raise UnknownNameError("board", name, board_names())
     return _load(Path(name) if name.endswith(".toml") else HERE / "boards" / f"{name}.toml", Board)
@@ -177,7 +178,7 @@ def load_mcu_board(name: str) -> Board:
 
 @functools.cache
 def load_device(name: str) -> Device:
-    """A microcontroller by name."""
+    """A built-in microcontroller by name."""
     known = sorted(path.stem for path in (HERE / "devices").glob("*.toml"))
     if name not in known:
         raise UnknownNameError("microcontroller", name, known)
@@ -194,5 +195,5 @@ def _load(path: Path, kind: type[_T]) -> _T:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LinkError(f"{path} is no TOML: {shortened(error)}") from None
     except ValidationError as error:
-        said = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])
-        raise LinkError(f"{path}: {shortened(said, 600)}; docs/guide/firmware.md shows the keys") from None
+        problems = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])
+        raise LinkError(f"{path}: {shortened(problems, 600)}; docs/guide/firmware.md shows the keys") from None

@@ -15,7 +15,7 @@ FLASH = 0x08000000
 
 @dataclass(frozen=True)
 class Image:
-    """What goes into memory, and the names in it."""
+    """Content of an image for a microcontroller's memory, and its symbols."""
 
     name: str
     parts: tuple[tuple[int, bytes], ...]  # physical address and content
@@ -23,18 +23,18 @@ class Image:
 
     @property
     def start(self) -> int:
-        """Where its vectors are: a boot loader would be at the start of the flash, and jump there."""
+        """Address of the vector table; a boot loader at the start of the flash would jump there."""
         flash = [address for address, _ in self.parts if address >> 24 == FLASH >> 24]
         return min(flash, default=FLASH)
 
     def address(self, name: str) -> int:
-        """Of a symbol; `LinkError` if the image does not name it."""
+        """Address of a symbol; `LinkError` if the image does not contain it."""
         if name not in self.symbols:
             raise LinkError(f"{self.name} has no symbol '{name}': build it with its symbol table, or give an address")
         return self.symbols[name][0]
 
     def at(self, address: int) -> str:
-        """The function or variable at an address, with the offset; hexadecimal if none is known."""
+        """Name of the function or variable at an address, with the offset; hexadecimal if unknown."""
         for name, (start, size) in self.symbols.items():
             if size and start & ~1 <= address < (start & ~1) + size:
                 offset = address - (start & ~1)
@@ -43,7 +43,7 @@ class Image:
 
 
 def read_image(path: str | Path, at: int = FLASH) -> Image:
-    """An image from a file: ELF, Intel HEX (.hex), or raw bytes (.bin) for the address `at`."""
+    """Read an image from a file: ELF, Intel HEX (.hex), or raw bytes (.bin) for the address `at`."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -62,7 +62,7 @@ def read_image(path: str | Path, at: int = FLASH) -> Image:
 
 
 def parse_hex(data: bytes, name: str) -> Image:
-    """An Intel HEX file (records 00, 01, 02, 04; starting addresses are left out); `LinkError` names a broken line."""
+    """Parse an Intel HEX file (records 00, 01, 02, 04; start addresses are ignored); `LinkError` names a bad line."""
     parts: list[tuple[int, bytearray]] = []
     base = 0
     for number, line in enumerate(data.decode("ascii", "replace").split(), start=1):
@@ -83,12 +83,12 @@ def parse_hex(data: bytes, name: str) -> Image:
                 parts.append((at, bytearray()))
             parts[-1][1].extend(content)
     if not parts:
-        raise LinkError(f"image {name} has nothing to load")
+        raise LinkError(f"image {name} has nothing to load; give an image with code for the flash")
     return Image(name, tuple((at, bytes(content)) for at, content in parts))
 
 
 def parse_elf(data: bytes, name: str) -> Image:
-    """Loaded segments and symbols of an ELF file; whatever is wrong with it becomes a `LinkError`."""
+    """Loaded segments and symbols of an ELF file; any problem raises `LinkError`."""
     try:
         return _parse(data, name)
     except (struct.error, IndexError, ValueError, UnicodeDecodeError) as error:
@@ -119,5 +119,5 @@ def _parse(data: bytes, name: str) -> Image:
             if text and place and not text.startswith("$") and info & 15 in (0, 1, 2):
                 symbols[text] = (value, length)
     if not parts:
-        raise LinkError(f"image {name} has nothing to load")
+        raise LinkError(f"image {name} has nothing to load; give an image with code for the flash")
     return Image(name, tuple(parts), symbols)

@@ -1,4 +1,4 @@
-"""A debugger's way into a machine: the remote serial protocol of gdb, on a port of this computer alone.
+"""Debug server of a machine: the remote serial protocol of gdb, on a loopback port.
 
 Answered: halt reason, registers (with the floating-point ones), memory, breakpoints, single steps, continue until a
 breakpoint or Ctrl-C, detach and kill. `gdb-multiarch IMAGE -ex 'target remote :PORT'`. Not answered: watchpoints,
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ironbird.boards.firmware.machine import BREAK, Machine
 from ironbird.errors import LinkError
 
-SLICE_S = 0.001  # of virtual time between two looks at the socket
+SLICE_S = 0.001  # s of virtual time between two polls of the socket
 MOST = 4096  # bytes of memory in one answer
 TARGET = """<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target><architecture>arm</architecture>
 <feature name="org.gnu.gdb.arm.m-profile">{core}<reg name="xpsr" bitsize="32" regnum="25"/></feature>
@@ -23,7 +23,7 @@ TARGET = """<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><targe
 
 
 def target_text() -> str:
-    """What registers there are, as gdb wants to know it."""
+    """Description of the registers for gdb, as XML."""
     names = [*(f"r{i}" for i in range(13)), "sp", "lr", "pc"]
     kinds = {"sp": ' type="data_ptr"', "pc": ' type="code_ptr"'}
     core = "".join(f'<reg name="{name}" bitsize="32"{kinds.get(name, "")}/>' for name in names)
@@ -33,7 +33,7 @@ def target_text() -> str:
 
 
 class GdbServer:
-    """Answers one debugger."""
+    """Protocol state and answers for one debugger."""
 
     def __init__(self, machine: Machine, until_s: float) -> None:
         self.machine, self.until_s = machine, until_s
@@ -41,7 +41,7 @@ class GdbServer:
         self.open = True
 
     def answer(self, command: str, interrupted: Callable[[], bool] = lambda: False) -> str:
-        """To one packet; what is not known is answered with nothing, as the protocol asks."""
+        """Answer to one packet; unknown packets get an empty answer, as the protocol requires."""
         kind, rest = command[:1], command[1:]
         try:
             if command.startswith("qSupported"):
@@ -117,7 +117,7 @@ class GdbServer:
         return "OK"
 
     def _step(self) -> str:
-        """To the next instruction that is executed, or a tick later if the core sleeps."""
+        """Run to the next executed instruction, or for one tick if the core sleeps."""
         machine = self.machine
         machine.break_at([])
         before, begin_s = machine.figures().instructions, machine.time_s
@@ -137,7 +137,7 @@ class GdbServer:
 def serve_gdb(
     machine: Machine, port: int, until_s: float, announce: Callable[[str], object] = lambda text: None
 ) -> None:
-    """Wait for a debugger and do what it says until it leaves."""
+    """Wait for a debugger and serve it until it leaves."""
     with socket.create_server(("127.0.0.1", port)) as listener:
         announce(f"debugger: target remote 127.0.0.1:{listener.getsockname()[1]}")
         connection, _ = listener.accept()
@@ -147,7 +147,7 @@ def serve_gdb(
 
 
 def talk(connection: socket.socket, server: GdbServer) -> None:
-    """Packets in, answers out; ends when the other side does."""
+    """Exchange packets with the debugger until it disconnects."""
     buffer = b""
 
     def interrupted() -> bool:
@@ -171,8 +171,8 @@ def talk(connection: socket.socket, server: GdbServer) -> None:
                 start = packet.rfind(b"$")
                 if start < 0:
                     continue
-                said = server.answer(packet[start + 1 :].decode("latin-1"), interrupted)
-                body = said.encode("latin-1")
+                answer = server.answer(packet[start + 1 :].decode("latin-1"), interrupted)
+                body = answer.encode("latin-1")
                 connection.sendall(b"+$" + body + b"#%02x" % (sum(body) & 255))
             continue
         return

@@ -1,10 +1,10 @@
-"""A microcontroller that runs an image: run until a moment, look, break, copy.
+"""A microcontroller that runs an image: run until a time, inspect, break, copy.
 
 The core is that of the package `unicorn`; interrupts, peripherals and time are Ironbird's (`c/`). One instruction takes
 `clocks_per_instruction` clocks, whatever it is: real cores take 1.2 to 1.5 on average, more for loads, divisions and
-flash without its cache. Time is looked at before every instruction, or with `by_blocks` where a basic block begins:
-about twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is
-a function of the image, the device table and what came from outside, so that it repeats to the bit. Not modelled: wait
+flash without its cache. Time is checked before every instruction, or with `by_blocks` where a basic block begins: about
+twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is a
+function of the image, the device table and the external inputs, so that it repeats to the bit. Not modelled: wait
 states, bus contention, memory protection, debug hardware.
 """
 
@@ -37,9 +37,9 @@ CALLS = (
     "hook_del", "mem_protect",
 )  # fmt: skip
 NO_LINE, NO_ALIAS = 255, 0xFFFFFFFF
-ROOM = 4096  # bytes that are taken from a port at once
-Q = 256  # parts of a clock
-MOST_BAUD_ERROR = 0.03  # at which ten bits are still read
+ROOM = 4096  # bytes taken from a port at once
+Q = 256  # fractions of a clock
+MOST_BAUD_ERROR = 0.03  # largest relative error of the rate at which ten bits are still read
 TIME, BREAK, SENT, BROKEN = range(4)  # why a run ended
 EXCEPTIONS = {2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault"}
 CAUSES = {
@@ -51,7 +51,7 @@ _u32, _u64, _f64, _p = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double, ctypes
 
 
 class Registers(ctypes.Structure):
-    """Of the core: r0 to r12, both stack pointers, and what else a snapshot needs."""
+    """Registers of the core: r0 to r12, both stack pointers, and others for a snapshot."""
 
     _fields_ = [
         ("r", _u32 * 13),
@@ -72,7 +72,7 @@ def _engine() -> Any:
 
 
 def core_text() -> str:
-    """The C text around unicorn's core, which follows that of the chips."""
+    """C text around unicorn's core; it follows the text of the chips."""
     const = importlib.import_module("unicorn.unicorn_const")
     arm = importlib.import_module("unicorn.arm_const")
     write = const.UC_CTL_IO_WRITE << 30
@@ -98,7 +98,7 @@ def core_text() -> str:
 
 @functools.cache
 def core_library() -> ctypes.CDLL:
-    """The harness in C, built once and kept, with unicorn's calls handed to it."""
+    """The C harness as a library, built once and cached, with unicorn's functions passed to it."""
     engine = _engine()
     library = native.load(chips_text() + core_text(), 1)
     for name, result, arguments in (
@@ -126,7 +126,7 @@ def core_library() -> ctypes.CDLL:
 
 
 def tables(device: Device) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
-    """A microcontroller for the harness: rows of `fw_row`, `fw_request` and `fw_memory`."""
+    """Tables of a microcontroller for the harness: rows of `fw_row`, `fw_request` and `fw_memory`."""
     rows: list[list[int]] = []
     requests: list[list[int]] = []
     names = [p.name for p in device.peripheral]
@@ -147,14 +147,14 @@ def _numbers(rows: list[list[int]]) -> ctypes.Array[ctypes.c_uint32]:
 
 @dataclass(frozen=True)
 class Figures:
-    """State of a machine, and the last message of its core."""
+    """State of a machine, and the last fault of its core."""
 
     time_s: float
     instructions: int
     clock_Hz: float
     resets: int
     faults: int
-    fault: int  # exception number
+    fault: int  # number of the exception
     fault_pc: int
     fault_status: int  # CFSR
     fault_address: int
@@ -169,7 +169,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that changes in a machine, as bytes."""
+    """All state of a machine as bytes."""
 
     state: bytes
     registers: bytes
@@ -177,7 +177,7 @@ class Snapshot:
     chips: tuple[bytes, ...]
 
     def sha256(self) -> str:
-        """A hash of it."""
+        """SHA-256 of the snapshot's bytes."""
         digest = hashlib.sha256(self.state + self.registers)
         for part in (*self.memories, *self.chips):
             digest.update(part)
@@ -215,7 +215,7 @@ class Machine:
         self.library.fw_power_on(self.pointer, 0)
 
     def _identify(self) -> None:
-        """Unique id, flash size and option bytes in system memory."""
+        """Write unique id, flash size and option bytes to system memory."""
         device = self.device
         for number, memory in enumerate(device.memory):
             if memory.base <= device.unique_id_at < memory.base + memory.size:
@@ -265,7 +265,7 @@ class Machine:
             raise LinkError(f"board {self.board.id} has too many chips: 16 at most")
 
     def close(self) -> None:
-        """Let go of unicorn. May be called twice."""
+        """Release unicorn. May be called twice."""
         if self.pointer:
             self.library.fw_close(self.pointer)
             self.pointer = 0
@@ -273,23 +273,23 @@ class Machine:
     # ------------------------------------------------------------------ time
 
     def run(self, until_s: float) -> int:
-        """Run until a moment; returns why it ended: `TIME`, `BREAK`, or `SENT` (see `tell`)."""
+        """Run until a time in s; returns why it ended: `TIME`, `BREAK`, or `SENT` (see `tell`)."""
         ended = int(self.library.fw_run(self.pointer, until_s * 1e9))
         if ended == BROKEN:
             raise LinkError(f"the core of {self.image.name} does not get on at {self.where()}")
         return ended
 
     def tell(self, port: int, byte: int) -> None:
-        """From now on runs end when this byte has left this serial port."""
+        """From now on, end runs when this byte has left this serial port."""
         self.library.fw_tell(self.pointer, port + 1, byte)
 
     @property
     def time_s(self) -> float:
-        """Virtual time."""
+        """Virtual time of the machine in s."""
         return float(self.library.fw_time_ns(self.pointer)) / 1e9
 
     def figures(self) -> Figures:
-        """Where it is."""
+        """Current state of the machine."""
         out = (_f64 * 16)()
         self.library.fw_figures(self.pointer, out)
         whole = [int(value) for value in out]
@@ -303,43 +303,43 @@ class Machine:
         return int(self.library.fw_upsets(self.pointer))
 
     def where(self) -> str:
-        """Time and place of the core, for messages."""
+        """Time and program location of the core, for messages."""
         return f"{self.time_s:.6f} s in {self.image.at(self.registers().pc)}"
 
     def fault_text(self) -> str:
-        """The message of the core about its last fault; empty if it had none."""
-        said = self.figures()
-        if not said.faults:
+        """Description of the core's last fault; empty if there was none."""
+        figures = self.figures()
+        if not figures.faults:
             return ""
-        causes = [text for bit, text in CAUSES.items() if said.fault_status >> bit & 1]
-        place = f" (address {said.fault_address:#010x})" if said.fault_status & 0x8200 == 0x8200 else ""
+        causes = [text for bit, text in CAUSES.items() if figures.fault_status >> bit & 1]
+        place = f" (address {figures.fault_address:#010x})" if figures.fault_status & 0x8200 == 0x8200 else ""
         return (
-            f"{EXCEPTIONS.get(said.fault, f'exception {said.fault}')} in {self.image.at(said.fault_pc)}: "
-            f"{', '.join(causes) or 'no cause given'}{place}" + ("; the core is locked up" if said.locked_up else "")
+            f"{EXCEPTIONS.get(figures.fault, f'exception {figures.fault}')} in {self.image.at(figures.fault_pc)}: "
+            f"{', '.join(causes) or 'no cause given'}{place}" + ("; the core is locked up" if figures.locked_up else "")
         )
 
     def reset_text(self) -> str:
-        """What has reset it since its image last cleared the flags."""
+        """Causes of resets since the image last cleared the flags, as text."""
         flags = self.figures().reset_flags
         return " and ".join(word for bit, word in RESETS.items() if flags >> bit & 1) or "power"
 
-    # ------------------------------------------------------------------ the world
+    # ------------------------------------------------------------------ surroundings
 
     def send(self, port: int, data: bytes, baud: int, at_s: float) -> int:
-        """Bytes for a serial port, which begin to leave at a moment; how many found room on the line."""
+        """Send bytes to a serial port from a time on; returns how many fit on the line."""
         return int(self.library.fw_serial_send(self.pointer, port, data, len(data), baud, at_s * 1e9))
 
     def take(self, port: int) -> tuple[bytes, np.ndarray]:
-        """Bytes that have left a serial port, and the moments (s) at which each had left."""
+        """Bytes that have left a serial port, and the times in s at which each had left."""
         count = self.library.fw_serial_take(self.pointer, port, self._taken, self._moments_at, ROOM)
         return ctypes.string_at(self._taken, count), self._moments[:count] / 1e9
 
     def baud(self, port: int) -> float:
-        """What a serial port is set to; 0 while it is off."""
+        """Baud rate of a serial port; 0 while it is off."""
         return float(self.library.fw_serial_baud(self.pointer, port))
 
     def serve_serial_chips(self, now_s: float) -> None:
-        """Carry bytes between chips on serial ports and the core; what is sent at a wrong rate is not understood."""
+        """Transfer bytes between chips on serial ports and the core; bytes at a wrong rate are lost."""
         for port, chip in self.serial_chips.items():
             data, moments = self.take(port)
             own, far = self.baud(port), int(chip.library.ib_uart_baud(chip.number, chip.pointer))
@@ -353,50 +353,50 @@ class Machine:
                 self.send(port, bytes(answer), far, now_s)
 
     def exercised(self) -> dict[str, list[int]]:
-        """Offsets of the registers of each peripheral that the image has read or written since power came on."""
-        found: dict[str, list[int]] = {}
+        """Offsets of the registers of each peripheral that the image has read or written since power-up."""
+        by_name: dict[str, list[int]] = {}
         for row, peripheral in enumerate(self.device.peripheral):
             words = [self.library.fw_touched(self.pointer, row, word) for word in range(8)]
             offsets = [4 * (32 * n + bit) for n, word in enumerate(words) for bit in range(32) if word >> bit & 1]
             if offsets:
-                found[peripheral.name] = offsets
-        return found
+                by_name[peripheral.name] = offsets
+        return by_name
 
     def drive_pin(self, pin: str, level: int | None) -> None:
-        """What the world drives a pin to; None lets it go."""
+        """Drive a pin from outside to a level; None releases it."""
         self.library.fw_drive_pin(self.pointer, pin_number(pin), 2 if level is None else level)
 
     def pin(self, pin: str) -> int:
-        """The level of a pin."""
+        """Present level of a pin by its number: 0 or 1."""
         return int(self.library.fw_output_pin(self.pointer, pin_number(pin)))
 
     def pwm_s(self, timer: int, channel: int) -> float | None:
-        """High time of a PWM output; None while it is off."""
+        """High time in s of a PWM output; None while it is off."""
         value = float(self.library.fw_pwm_s(self.pointer, timer, channel))
         return value if value >= 0 else None
 
     def capture(self, timer: int, channel: int, rising: bool) -> None:
-        """An edge at the input of a timer's channel now."""
+        """Generate an edge at the input of a timer's channel now."""
         self.library.fw_capture(self.pointer, timer, channel, rising)
 
     def analog(self, channel: int, volts: float) -> None:
-        """Voltage at an input of the converter."""
+        """Set the voltage at an input of the converter."""
         self.library.fw_analog(self.pointer, channel, volts)
 
-    # ------------------------------------------------------------------ looking and changing
+    # ------------------------------------------------------------------ inspecting and changing
 
     def registers(self) -> Registers:
-        """Of the core, now."""
-        found = Registers()
-        self.library.fw_registers(self.pointer, ctypes.byref(found), 0)
-        return found
+        """Current registers of the core."""
+        registers = Registers()
+        self.library.fw_registers(self.pointer, ctypes.byref(registers), 0)
+        return registers
 
     def set_registers(self, values: Registers) -> None:
-        """Change them."""
+        """Write the registers of the core."""
         self.library.fw_registers(self.pointer, ctypes.byref(values), 1)
 
     def store(self, address: int, size: int) -> np.ndarray:
-        """A view of memory; `LinkError` where there is none."""
+        """View of memory; `LinkError` if there is none at the address."""
         for memory, store in zip(self.device.memory, self.memories, strict=True):
             for base in (memory.base, memory.alias):
                 if base is not None and base <= address and address + size <= base + memory.size:
@@ -404,19 +404,19 @@ class Machine:
         raise LinkError(f"{self.device.id} has no memory of {size} bytes at {address:#010x}")
 
     def word(self, address: int) -> int:
-        """A word of memory or of a peripheral; reading some registers changes them, as on silicon."""
+        """Read a word of memory or of a peripheral; reading some registers changes them, as on silicon."""
         return int(self.library.fw_peek_word(self.pointer, address))
 
     def changed(self) -> None:
-        """Memory that holds instructions was changed from here."""
+        """Report that memory with instructions was changed."""
         self.library.fw_flush(self.pointer)
 
     def break_at(self, addresses: Sequence[int], step_over: bool = False) -> None:
-        """Breakpoints in place of those before; with `step_over` the one where it stands is passed once."""
+        """Replace the breakpoints; with `step_over` the one at the current address is passed once."""
         table = (_u32 * max(1, len(addresses)))(*(a & ~1 for a in addresses))
         here = self.registers().pc + 1 if step_over else 0
         if self.library.fw_break(self.pointer, table, len(addresses), here):
-            raise LinkError("there are 32 breakpoints at most")
+            raise LinkError(f"{len(addresses)} breakpoints are too many; the most is 32")
 
     def taken(self, exception: int) -> int:
         """How often an exception was taken."""
@@ -425,39 +425,39 @@ class Machine:
     # ------------------------------------------------------------------ faults
 
     def hang(self, slot: int, address: int, on: bool) -> None:
-        """Whoever comes to this instruction stays there, while it is on; interrupts are served."""
+        """While `on`, keep execution at this instruction once it is reached; interrupts are served."""
         self.library.fw_hang(self.pointer, slot, address, on)
 
     def hang_hits(self, slot: int) -> int:
-        """How often it was reached meanwhile."""
+        """How often the hang's instruction was reached meanwhile."""
         return int(self.library.fw_hang_hits(self.pointer, slot))
 
     def kill(self, peripheral: str, dead: bool) -> None:
-        """A peripheral that reads zero, takes nothing and never acts."""
+        """Make a peripheral dead: it reads zero, ignores writes and never acts; False revives it."""
         self.library.fw_kill(self.pointer, self.device.row(peripheral), dead)
 
     def refused(self, peripheral: str) -> int:
-        """Accesses to a peripheral while it was dead."""
+        """Number of accesses to a peripheral while it was dead."""
         return int(self.library.fw_refused(self.pointer, self.device.row(peripheral)))
 
     def hold(self, held: bool) -> None:
-        """Hold it in reset, as a supply below its threshold does; let go, it starts again."""
+        """Hold the machine in reset, as a supply below its threshold does; released, it starts again."""
         if not held:
             self.library.fw_power_on(self.pointer, 1 << 1)
         self.library.fw_hold(self.pointer, held)
 
     def reset(self) -> None:
-        """Start again, by the reset pin."""
+        """Reset the machine by its reset pin."""
         self.library.fw_power_on(self.pointer, 1 << 2)
 
     def drift(self, share: float) -> None:
-        """The crystal is fast by this share."""
+        """Make the crystal fast by this relative amount."""
         self.library.fw_drift(self.pointer, share)
 
     # ------------------------------------------------------------------ snapshots
 
     def snapshot(self) -> Snapshot:
-        """A copy of everything that changes."""
+        """A copy of all state of the machine, for `restore`."""
         place = self.library.fw_state_of(self.pointer)
         return Snapshot(
             ctypes.string_at(place, self.library.fw_state_size()),
@@ -467,9 +467,11 @@ class Machine:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Be where a snapshot was made, by this machine or an equal one."""
+        """Restore a snapshot made by this machine or an equal one."""
         if len(snapshot.state) != self.library.fw_state_size() or len(snapshot.memories) != len(self.memories):
-            raise LinkError("the snapshot is one of another machine")
+            raise LinkError(
+                "the snapshot is of another microcontroller or version; restore it in a machine of the same board"
+            )
         for store, content in zip(self.memories, snapshot.memories, strict=True):
             store[:] = np.frombuffer(content, np.uint8)
         for chip, content in zip(self.chips.values(), snapshot.chips, strict=True):
@@ -479,7 +481,7 @@ class Machine:
         self.changed()
 
     def branch(self) -> Machine:
-        """Another machine that goes on from here."""
+        """Another machine that continues from the current state."""
         other = Machine(
             self.board, self.image, clocks_per_instruction=self.clocks_per_instruction, by_blocks=self.by_blocks
         )

@@ -12,9 +12,9 @@ from ironbird.vehicles import places as at
 
 
 class BoardSensors:
-    """What reaches the chips and pins of a board. `take` it after the machine has run up to now.
+    """Inputs of the chips and pins of a board. Call `take` after the machine has run up to now.
 
-    Chips sample at their own rates what the vehicle's sensors put out last, as on the boards of `ironbird.boards`.
+    Chips sample the latest outputs of the vehicle's sensors at their own rates, as on the boards of `ironbird.boards`.
     """
 
     def __init__(self, board: Board, machine: Machine, rig: Rig) -> None:
@@ -37,7 +37,7 @@ class BoardSensors:
         self.take()
 
     def take(self) -> None:
-        """Bring everything up to date; chips sample up to now what was there before."""
+        """Update all inputs; until now chips sample the previous values."""
         now_ns = self.rig.state.tick * round(self.rig.state.model.step_s * 1e9)
         self._feeder.take()
         for chip, inputs, values in self._chips:

@@ -1,4 +1,4 @@
-"""Where faults of a microcontroller are ordered: parameters of the vehicle's model that the machine looks at."""
+"""Blocks for faults of a microcontroller: parameters of the vehicle's model that the machine reads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ironbird.model.diagram import Diagram
 from ironbird.model.signal import Out, Param
 
 SAMPLE_S = 0.001
-PERIPHERALS = ("usart2", "usart3", "dma1", "iwdg", "rcc", "gpiod")  # that the bench's firmware uses
+PERIPHERALS = ("usart2", "usart3", "dma1", "iwdg", "rcc", "gpiod")  # peripherals that the bench's firmware uses
 
 
 class UpsetLine(Block):
-    """Puts out what is ordered: faults of firmware have windows, shapes and triggers like all others. Sampled."""
+    """Output of a fault of firmware from its parameter, with windows, shapes and triggers like all faults. Sampled."""
 
     source = "[ProVANT] Sec. 4"
 
@@ -30,7 +30,7 @@ class UpsetLine(Block):
 
 
 def upset_paths(tasks: int, peripherals: Iterable[str] = PERIPHERALS) -> list[str]:
-    """Places of all faults of a machine with so many tasks and these peripherals."""
+    """Paths of all fault blocks of a machine with so many tasks and these peripherals."""
     return [
         "mcu/ram", "mcu/register", "mcu/supply", "mcu/clock",
         *(f"mcu/task/{number}" for number in range(1, tasks + 1)),
@@ -39,6 +39,6 @@ def upset_paths(tasks: int, peripherals: Iterable[str] = PERIPHERALS) -> list[st
 
 
 def add_upset_lines(diagram: Diagram, tasks: int, peripherals: Iterable[str] = PERIPHERALS) -> None:
-    """Give a vehicle the places at which its microcontroller can fail."""
+    """Add the blocks for faults of a microcontroller to a vehicle."""
     for path in upset_paths(tasks, peripherals):
         diagram.add(path, UpsetLine())

@@ -1,6 +1,6 @@
-"""Faults of a machine: what is ordered in the vehicle's model is done to it, and its effect is the witness.
+"""Faults of a machine: applied as the vehicle's model outputs them, with their effect as the witness.
 
-A bit flip happens once, when its fault begins. Its witness is the bit itself, and the messages of the core afterwards.
+A bit flip happens once, when its fault begins. Its witness is the bit itself, and the later messages of the core.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
-WAKE_S, SLICE_S = 2e-3, 2e-6  # how long it is waited for a core that executes, and how finely
+WAKE_S, SLICE_S = 2e-3, 2e-6  # s to wait for a core that executes, and s of one try
 RAM = 0x20000000
 
 
 @dataclass
 class Upset:
-    """One place at which a machine can fail, and what happened there."""
+    """One fault place of a machine, and what happened there."""
 
     path: str
     on: bool = False
     first_s: float = math.nan
     size: float = 0.0
-    said: str = ""
+    detail: str = ""
 
 
 @dataclass
 class Upsets:
-    """Does to a machine what the model orders."""
+    """Applies the faults of the model to a machine."""
 
     machine: Machine
     rig: Rig
-    turns: tuple[str, ...]  # symbols of the turns of its tasks
+    turns: tuple[str, ...]  # symbols of the tasks' cycle counters
     places: dict[str, Upset] = field(default_factory=dict)
-    waiting: bool = False  # for the first sign of a fault
+    waiting: bool = False  # waiting for the first effect of a fault
 
     def __post_init__(self) -> None:
         held = self.rig.state.model.flat.held.start
@@ -55,7 +55,7 @@ class Upsets:
         self.ram_bytes = max(ends, default=RAM + 4) - RAM
 
     def apply(self, before_s: float) -> None:
-        """Look at what is ordered; called before the machine goes on from a moment."""
+        """Apply active faults; called before the machine runs on from a time."""
         now = self.rig.stepper.held[self._rows]
         if now.tobytes() == self._seen:
             return
@@ -76,7 +76,7 @@ class Upsets:
             cell[0] ^= 1 << bit % 8
             machine.changed()
             upset.first_s, upset.size = now_s, float(1 << bit % 8)
-            upset.said = f"bit {bit % 8} of {machine.image.at(address)}"
+            upset.detail = f"bit {bit % 8} of {machine.image.at(address)}"
         elif path == "mcu/register" and on:
             self._flip_register(upset, amount, now_s)
         elif path.startswith("mcu/task/"):
@@ -87,12 +87,12 @@ class Upsets:
         elif path == "mcu/supply":
             machine.hold(on)
             if on:
-                upset.first_s, upset.size, upset.said = now_s, 1.0, "reset by a low supply"
+                upset.first_s, upset.size, upset.detail = now_s, 1.0, "reset by a low supply"
         elif path == "mcu/clock":
             machine.drift(amount if on else 0.0)
             upset.size = amount
             if on and math.isnan(upset.first_s):
-                upset.first_s, upset.said = now_s, f"clock at {machine.figures().clock_Hz / 1e6:.6f} MHz"
+                upset.first_s, upset.detail = now_s, f"clock at {machine.figures().clock_Hz / 1e6:.6f} MHz"
 
     def _flip_register(self, upset: Upset, amount: float, now_s: float) -> None:
         machine, end_s = self.machine, now_s + WAKE_S
@@ -104,10 +104,10 @@ class Upsets:
         flip(values, name, mask)
         place = machine.image.at(machine.registers().pc)
         machine.set_registers(values)
-        upset.first_s, upset.size, upset.said = now_s, float(mask), f"bit {bit % 32} of {name} in {place}"
+        upset.first_s, upset.size, upset.detail = now_s, float(mask), f"bit {bit % 32} of {name} in {place}"
 
     def look(self, now_s: float) -> None:
-        """What dead peripherals and hung tasks met meanwhile; called after the machine went on."""
+        """Record effects on dead peripherals and hung tasks; called after the machine has run."""
         if not self.waiting:
             return
         for path, upset in self.places.items():
@@ -115,22 +115,22 @@ class Upsets:
                 continue
             name = path.rpartition("/")[2]
             if path.startswith("mcu/task/") and self.machine.hang_hits(int(name) - 1):
-                upset.first_s, upset.size, upset.said = now_s, 1.0, f"hang in {self.turns[int(name) - 1]}"
+                upset.first_s, upset.size, upset.detail = now_s, 1.0, f"hang in {self.turns[int(name) - 1]}"
             elif path.startswith("mcu/peripheral/") and self.machine.refused(name):
-                upset.first_s, upset.size, upset.said = now_s, 1.0, f"refused access to {name}"
+                upset.first_s, upset.size, upset.detail = now_s, 1.0, f"refused access to {name}"
 
     def acted(self, injection: Injection, outcome: str) -> OwnWitness | None:
-        """The witness of a fault of this machine; None for all others."""
+        """The witness of a fault of this machine; None for other faults."""
         path = injection.targets[0].rpartition(".")[0]
         upset = self.places.get(path)
         if upset is None:
             return None
-        said = upset.said or path
-        return OwnWitness(said + (f", then {outcome}" if outcome else ""), "1", upset.first_s, upset.size)
+        detail = upset.detail or path
+        return OwnWitness(detail + (f", then {outcome}" if outcome else ""), "1", upset.first_s, upset.size)
 
 
 def flip(values: Registers, name: str, mask: int) -> None:
-    """Change bits of a register by its name; `sp` is the stack that is in use."""
+    """Flip bits of a register by its name; `sp` is the stack pointer in use."""
     if name.startswith("r"):
         values.r[int(name[1:])] ^= mask
         return

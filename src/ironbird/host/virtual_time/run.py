@@ -1,17 +1,17 @@
-"""A run in virtual time: programs of others, unmodified, whose clock, threads and sockets Ironbird controls.
+"""A run in virtual time: unmodified programs whose clock, threads and sockets Ironbird controls.
 
-A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run go on at
-a time, in an order that only they decide, and when all of them wait the clock jumps to the next deadline. A simulator
-allows time to run up to a moment (`allow`) and gets the turn back when every thread waits for something later
-(`settle`): what it sends in between is in the run's sockets before it can be looked for. So a run is a function of
-the program, its files and what was sent.
+A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run execute
+at a time, in a deterministic order, and when all of them wait the clock jumps to the next deadline. A simulator lets
+time run up to a moment (`allow`) and gets the turn back when every thread waits for a later event (`settle`): its
+messages are in the run's sockets before the program can look for them. So a run is a function of the program, its files
+and the messages sent.
 
 Internet sockets of the program are local ones in the run's folder (`net/u14550` for UDP, `net/t4560` for TCP): nothing
-leaves the run, ports are its own, and what is sent has arrived when the call returns.
+leaves the run, its ports are separate from the computer's, and a message has arrived when the call returns.
 
 Not covered: programs that are linked statically or are not for glibc on x86-64 Linux; `rdtsc` and other instructions
-that read clocks or noise; processors that differ in their arithmetic; the order of names in a folder. Work takes no
-time: what is too slow for real time is not seen.
+that read clocks or noise; processors that differ in their arithmetic; the order of names in a folder. Computation takes
+no virtual time: code that is too slow for real time is not detected.
 """
 
 from __future__ import annotations
@@ -47,21 +47,22 @@ TEXTS = (
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_VIRTUAL_TIME"
 MAGIC, NEVER = 0x656D695469567249, (1 << 64) - 1
-FILE_SIZE = 1 << 20  # of the mapped file; more than the library's structures take
-EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: the calendar of a run begins here
-SLICE_NS = 50_000_000  # between two looks at the processes
-STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not the library's
-PORTS = 1 << 16  # of UDP
+FILE_SIZE = 1 << 20  # bytes of the mapped file; more than the library's structures need
+EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: start of the calendar of a run
+SLICE_NS = 50_000_000  # ns between two checks of the processes
+# s of processor time without a call of the library, or of wall time asleep in a call that is not the library's
+STUCK_S = 10.0
+PORTS = 1 << 16  # number of UDP ports
 MASK_WORDS = 16
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
-MOST_BYTES = 65536  # of a message
+MOST_BYTES = 65536  # bytes, longest message
 NOBODY = "nobody"
-# What a program sees of the environment: the same for every user
+# Environment of a program in virtual time: the same for every user
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "USER": NOBODY}
 
 
 class _Head(ctypes.Structure):
-    """`vt_head` of c/vt_layout.h."""
+    """Structure `vt_head` of c/vt_layout.h."""
 
     _fields_ = [
         *(
@@ -78,7 +79,7 @@ class _Head(ctypes.Structure):
 
 
 class _Turn(ctypes.Structure):
-    """`ib_turn` of c/simulator_turn.c."""
+    """Structure `ib_turn` of c/simulator_turn.c."""
 
     _fields_ = [
         ("turn", ctypes.c_void_p),
@@ -97,7 +98,7 @@ def _turns() -> ctypes.CDLL:
 
 
 class _Slot(ctypes.Structure):
-    """The first fields of `vt_slot`."""
+    """Structure with the first fields of `vt_slot` of c/vt_layout.h."""
 
     _fields_ = [
         *((name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")),
@@ -109,14 +110,14 @@ class _Slot(ctypes.Structure):
 
 
 def library() -> bytes:
-    """The library, compiled for this computer or from the cache."""
+    """Bytes of the preloaded library, compiled for this computer or from the cache."""
     if os.uname().sysname != "Linux" or os.uname().machine != "x86_64":
         raise LinkError("virtual time needs Linux on x86-64; use --time real")
     return native.build_preload("".join((FOLDER / name).read_text() for name in TEXTS))
 
 
 def libraries_of(program: Path) -> list[Path]:
-    """The libraries that a program is linked with."""
+    """Paths of the shared libraries that a program is linked with."""
     try:
         done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -127,25 +128,27 @@ def libraries_of(program: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a program that was run to its end: equal runs are equal in all of this but the wall time."""
+    """Result of a program that was run to its end; equal runs agree in all of it except the wall time."""
 
     code: int
     output: bytes
-    trace: str  # of every switch from thread to thread
+    trace: str  # hash of every switch from thread to thread
     switches: int
     virtual_s: float
     wall_s: float
     failure: str = ""
 
     def digest(self) -> str:
-        """A hash of all that must repeat."""
+        """Hash of everything that must repeat between equal runs."""
         text = f"{self.code} {self.trace} {self.switches} {self.virtual_s:.9f} {self.failure}\n"
         return hashlib.sha256(text.encode() + self.output).hexdigest()
 
 
 class Datagrams(socket.socket):
-    """A UDP port of a run, never waiting. Nothing that is sent to it is lost: a full queue of the kernel's, which holds
-    10 messages on many computers, is emptied before the sender goes on."""
+    """A non-blocking UDP port of a run that loses no message.
+
+    The kernel's queue, which holds only 10 messages on many computers, is emptied before the sender goes on.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -154,17 +157,17 @@ class Datagrams(socket.socket):
         self._taken: deque[tuple[bytes, Any]] = deque()
 
     def empty(self) -> None:
-        """Take along what has come, for later."""
+        """Move received messages from the kernel's queue to this object's own."""
         with contextlib.suppress(OSError):
             while True:
                 self._taken.append(super().recvfrom(MOST_BYTES))
 
     def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
-        """The next message and who sent it; `BlockingIOError` if there is none."""
+        """The next message and its sender; `BlockingIOError` if there is none."""
         return self._taken.popleft() if self._taken else super().recvfrom(bufsize, flags)
 
     def recvfrom_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
-        """The same into a buffer: its size, and who sent it."""
+        """Receive the next message into a buffer; returns its size and its sender."""
         if not self._taken:
             return super().recvfrom_into(buffer, nbytes, flags)
         data, source = self._taken.popleft()
@@ -173,10 +176,10 @@ class Datagrams(socket.socket):
 
 
 class VirtualRun:
-    """The run of one folder. With `simulated` the clock stands until it is allowed to go on (`allow`).
+    """Virtual time of one folder's programs. With `simulated`, the clock stops until `allow` lets it run.
 
-    Sleeps of the program end at multiples of `slack_s`, as those of a computer end late: programs that look at a clock
-    every few microseconds, although it moves with the simulator's steps, cost less then.
+    Sleeps of the program end at multiples of `slack_s`, as sleeps on a real computer end late: this saves time with
+    programs that poll the clock every few microseconds although it only moves with the simulator's steps.
     """
 
     def __init__(self, folder: Path, *, simulated: bool, seed: int = 1, slack_s: float = 0.0) -> None:
@@ -194,20 +197,20 @@ class VirtualRun:
         self._turn_at = ctypes.addressof(self._turn)
         self._ports = (ctypes.c_uint8 * (PORTS // 8)).from_buffer(self._map, ctypes.sizeof(_Head))
         self._sockets: list[Datagrams] = []
-        self._zero_ns = 0  # virtual time of the simulator's zero
-        self._held = -1, 0.0, 0.0  # calls so far, and when they were seen: wall, processor
+        self._zero_ns = 0  # virtual time at which the simulator's time is zero
+        self._held = -1, 0.0, 0.0  # number of calls so far, and when it was read: wall time, processor time
         head = self.head
         head.magic, head.size = MAGIC, ctypes.sizeof(_Head)
         head.grant_ns = 0 if simulated else NEVER
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
         self.owner = owner_of_programs("virtual time")
-        if self.owner is not None:  # root: the program becomes another user
+        if self.owner is not None:  # this process is root's: the program runs as another user
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
                 os.chown(path, *self.owner)
 
     def close(self) -> None:
-        """Let go of the shared memory. May be called twice."""
+        """Release the shared memory. May be called twice."""
         if not self._map.closed:
             del self.head, self._ports
             self._map.close()
@@ -215,12 +218,12 @@ class VirtualRun:
     # ------------------------------------------------------------------ starting programs
 
     def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The environment of a program in this run."""
+        """Environment variables of a program in this run."""
         own = {"LD_PRELOAD": str(self.folder / "virtual_time.so"), VARIABLE: str(self._path), "HOME": str(self.folder)}
         return ENVIRONMENT | dict(more or {}) | own
 
     def prepare_child(self) -> None:
-        """In the child, before the program: addresses that do not vary, and never root."""
+        """In the child process before the program starts: disable address randomisation, and give up root."""
         libc = ctypes.CDLL(None)
         libc.personality(ctypes.c_ulong(ADDR_NO_RANDOMIZE))
         become(self.owner)
@@ -228,7 +231,7 @@ class VirtualRun:
     def run(
         self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None
     ) -> Outcome:
-        """Run a program without a simulator to its end, and say what it did; `LinkError` if it does not end."""
+        """Run a program without a simulator to its end and return its outcome; `LinkError` if it does not end."""
         begin = time.monotonic()
         output = self.folder / "output"
         with output.open("wb") as file:
@@ -270,45 +273,45 @@ class VirtualRun:
 
     @property
     def now_s(self) -> float:
-        """Virtual time since the start of the run."""
+        """Virtual time in s since the start of the run."""
         return int(self.head.now_ns) * 1e-9
 
     @property
     def trace(self) -> str:
-        """A hash of every switch from thread to thread so far."""
+        """Hash of every switch from thread to thread so far."""
         return f"{self.head.trace:016x}"
 
     @property
     def failure(self) -> str:
-        """The message of the library when it ended the run; empty if it did not."""
+        """Message with which the library ended the run; empty if it did not."""
         return bytes(self.head.text).partition(b"\0")[0].decode(errors="replace") if self.head.failure else ""
 
     @property
     def at_simulator(self) -> bool:
-        """Whether it is the simulator's turn."""
+        """Whether all threads of the program block, so that it is the simulator's turn."""
         return bool(self.head.turn) and not self.head.full
 
     def zero_is_now(self) -> None:
-        """The simulator's time begins at this moment of the run."""
+        """Make the current moment of the run the zero of the simulator's time."""
         self._zero_ns = int(self.head.grant_ns)
 
     def allow(self, time_us: int) -> None:
-        """Let the program run up to a moment of the simulator, and return at once. It must be the simulator's turn."""
+        """Let the program run up to a simulator time in µs, and return at once. It must be the simulator's turn."""
         self._allow_ns(self._zero_ns + 1000 * time_us)
 
     def allow_more(self, step_s: float) -> None:
-        """The same for a piece of time, while the simulator's time has not begun."""
+        """Let the program run for `step_s` more seconds, before the simulator's time has begun."""
         self._allow_ns(int(self.head.grant_ns) + round(step_s * 1e9))
 
     def _allow_ns(self, grant_ns: int) -> None:
         _turns().ib_turn_allow(self._turn_at, grant_ns)
 
     def share_processor_with(self, pid: int) -> None:
-        """Keep the first thread of a program on the processor of the thread that waits for it."""
+        """Pin the first thread of a program to the processor of the calling thread, which waits for it."""
         self._turn.carrier = pid
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
-        """Wait for the simulator's turn; `LinkError` if the program has ended, failed or is stuck, at once then."""
+        """Wait for the simulator's turn; `LinkError` at once if the program has ended, failed or is stuck."""
         if self.at_simulator:
             return
         begin = time.monotonic()
@@ -328,21 +331,21 @@ class VirtualRun:
             raise LinkError(self.failure)
 
     def _empty_sockets(self) -> None:
-        """A sender found no room: take what is there, and let it go on at the same moment."""
+        """Empty the sockets after a sender found no room, so that it can go on at the same moment."""
         for made in self._sockets:
             made.empty()
         self.head.full = 0
         self._allow_ns(0)
 
     def order_signal(self, number: signal.Signals) -> None:
-        """Have a signal come at this moment of the run. It must be the simulator's turn; acts with the next `allow`."""
+        """Send a signal to the program at this moment, with the next `allow`. It must be the simulator's turn."""
         self.head.order_signal = int(number)
 
     def _wait_for_turn(self) -> None:
         _turns().ib_turn_wait(self._turn_at)
 
     def _stuck(self) -> str:
-        """Why no thread can go on, if one runs on without a call of the library, or sleeps in another; or empty."""
+        """Why no thread can go on (one computes, or sleeps, without a call of the library); empty if none is stuck."""
         head = self.head
         if head.turn or head.ended or not head.processes:
             return ""
@@ -367,7 +370,7 @@ class VirtualRun:
     # ------------------------------------------------------------------ sockets
 
     def datagrams(self, port: int) -> socket.socket:
-        """The simulator's end of a UDP port of the run."""
+        """The simulator's socket for a UDP port of the run."""
         made = Datagrams(self.address(port))
         self._ports[port // 8] |= 1 << port % 8
         self._open_to_program(f"u{port}")
@@ -375,7 +378,7 @@ class VirtualRun:
         return made
 
     def server(self, port: int) -> socket.socket:
-        """The same for a TCP port that the program connects to."""
+        """The simulator's listening socket for a TCP port that the program connects to."""
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         made.bind(str(self.net / f"t{port}"))
         made.listen(8)
@@ -383,7 +386,7 @@ class VirtualRun:
         return made
 
     def address(self, port: int) -> str:
-        """Of a UDP port in the run."""
+        """Path of the local socket that stands for a UDP port in the run."""
         return str(self.net / f"u{port}")
 
     def _open_to_program(self, name: str) -> None:
@@ -392,7 +395,7 @@ class VirtualRun:
 
 
 def become(owner: tuple[int, int] | None) -> None:
-    """In a child: be this user from now on."""
+    """In a child process: change to this user and group."""
     if owner is not None:
         os.setgroups([])
         os.setgid(owner[1])
@@ -400,7 +403,7 @@ def become(owner: tuple[int, int] | None) -> None:
 
 
 def owner_of_programs(who: str) -> tuple[int, int] | None:
-    """The user that a program of root becomes; None if this process is not root's."""
+    """User and group id under which programs run if this process is root's; None if it is not."""
     if os.geteuid() != 0:
         return None
     try:
@@ -418,6 +421,6 @@ def _line(path: Path) -> str:
 
 
 def _used_s(pid: int, tid: int) -> float:
-    """Processor time of a thread so far."""
+    """Processor time of a thread so far, in s."""
     cells = _line(Path(f"/proc/{pid}/task/{tid}/stat")).rpartition(")")[2].split()
     return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK") if len(cells) > 12 else 0.0

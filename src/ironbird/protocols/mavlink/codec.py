@@ -15,10 +15,10 @@ from ironbird.errors import LinkError
 from ironbird.protocols.mavlink.dialect import Message, crc_extras
 
 TEXT = Path(__file__).parent / "c" / "ib_mavlink.c"
-MESSAGES = Path(__file__).parent / "c" / "ib_messages.h"  # ids, sizes and places of fields, from the table
-LONGEST = 10 + 255 + 2 + 13  # bytes of a frame
-NATIVE = 3 * (8 + 255)  # bytes that native code stages at once: three inertial units
-ROW = 5  # numbers that describe a frame that was found
+MESSAGES = Path(__file__).parent / "c" / "ib_messages.h"  # ids, sizes and offsets of fields, from the table
+LONGEST = 10 + 255 + 2 + 13  # bytes of the longest frame
+NATIVE = 3 * (8 + 255)  # bytes that native code stages at once: messages of three inertial units
+ROW = 5  # numbers per row of the native parser's result
 
 
 @functools.cache
@@ -36,15 +36,15 @@ def _library() -> ctypes.CDLL:
 
 
 def checksum(data: bytes, seed: int = 0xFFFF) -> int:
-    """CRC-16/MCRF4XX."""
+    """Checksum CRC-16/MCRF4XX of MAVLink, continued from `seed`."""
     return int(_library().ib_crc(data, len(data), seed))
 
 
 @functools.cache
 def known_messages() -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint8]]:
-    """Numbers of all messages in order, and their CRC_EXTRA, for native code."""
-    known = crc_extras()
-    return (ctypes.c_uint32 * len(known))(*known), (ctypes.c_uint8 * len(known))(*known.values())
+    """Ids of all messages in order, and their CRC_EXTRA, as arrays for native code."""
+    extras = crc_extras()
+    return (ctypes.c_uint32 * len(extras))(*extras), (ctypes.c_uint8 * len(extras))(*extras.values())
 
 
 class Packer:
@@ -64,20 +64,20 @@ class Packer:
         self._sender = (sysid, compid)
 
     def add(self, message: Message, *fields: float | bytes) -> None:
-        """Stage a message; fields in the order of the wire."""
+        """Stage a message; the values of its fields in wire order."""
         staged = message.staged
         staged.pack_into(self._stage, self._end, *message.head, *fields)
         self._end += staged.size
 
     @property
     def place(self) -> int:
-        """Address at which native code may stage messages of up to NATIVE bytes; `grow` by their length then."""
+        """Address at which native code may stage messages of up to NATIVE bytes; then call `grow` with their length."""
         if self._end + NATIVE > len(self._stage):
             raise LinkError(f"{self._end} bytes of messages wait to be sent; there is no room for more")
         return self._pointers[0] + self._end
 
     def grow(self, length: int) -> None:
-        """Native code has staged this many bytes."""
+        """Report that native code has staged this many bytes."""
         self._end += length
 
     def seal(self) -> tuple[int, int]:
@@ -88,25 +88,25 @@ class Packer:
         return out, length
 
     def staged(self) -> bytes:
-        """All staged messages as they are, for native code that makes frames of them."""
+        """All staged messages unframed, for native code that makes the frames."""
         staged, self._end = bytes(self._stage[: self._end]), 0
         return staged
 
     def take(self) -> memoryview:
-        """The frames of all staged messages: valid until the next call."""
+        """Frames of all staged messages, valid until the next call."""
         return self._view[: self.seal()[1]]
 
 
 class Parser:
-    """Frames of MAVLink 1 and 2 in a stream of bytes that may be cut anywhere and hold anything in between."""
+    """Parser of MAVLink 1 and 2 frames in a byte stream, which may be cut anywhere and contain other bytes."""
 
-    MOST = 64  # frames found in one go
+    MOST = 64  # most frames found in one native call
 
     def __init__(self, *, count_lost: bool = False) -> None:
-        self.lost = 0  # frames that are missing by their numbers, if they are counted
-        self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # number by sender
-        self.skipped = 0  # bytes that belong to no frame
-        self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
+        self.lost = 0  # frames missing by their sequence numbers, if these are counted
+        self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # last sequence number by sender
+        self.skipped = 0  # bytes outside of frames
+        self.broken = 0  # frames with a wrong checksum or an unknown id
         self._rest = b""
         self.ids, self.extras = known_messages()
         self._found = (ctypes.c_int32 * (ROW * self.MOST))()
@@ -122,11 +122,11 @@ class Parser:
         frames: list[tuple[int, bytes, int, int]] = []
         if self._rest:
             data = self._rest + data
-        ids, extras, found, tally, used = self._pointers
+        ids, extras, rows, tally, used = self._pointers
         place, done = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0, 0
         while True:
             left = len(data) - done
-            count = self._scan(place + done, left, ids, extras, len(self.ids), found, self.MOST, tally, used)
+            count = self._scan(place + done, left, ids, extras, len(self.ids), rows, self.MOST, tally, used)
             for number in range(count):
                 start, length, id_, sysid, compid = self._found[ROW * number : ROW * (number + 1)]
                 start += done
@@ -141,7 +141,7 @@ class Parser:
         return frames
 
     def _count(self, data: bytes, start: int, length: int, sender: tuple[int, int]) -> None:
-        second = start >= 10 and data[start - 10] == 0xFD and data[start - 9] == length  # else MAVLink 1
+        second = start >= 10 and data[start - 10] == 0xFD and data[start - 9] == length  # otherwise MAVLink 1
         number = data[start - 6] if second else data[start - 4]
         assert self._last is not None
         if sender in self._last:

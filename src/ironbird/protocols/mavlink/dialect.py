@@ -1,8 +1,8 @@
 """Messages of MAVLink by name and number: layouts, units and checksum seeds from one table, messages.csv [MAVLink2].
 
 `dialect.HEARTBEAT` is the message of that name, `MESSAGES[0]` the one of that number: all of `ardupilotmega` and the
-dialects that it includes (`common` among them), `development`, and what PX4 adds. A message is made when it is first
-asked for. tools/write_mavlink_table.py writes the table.
+dialects that it includes (`common` among them), `development`, and what PX4 adds. A message is parsed on first use.
+tools/write_mavlink_table.py writes the table.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any, NamedTuple
 from ironbird.errors import UnknownNameError
 
 TABLE = Path(__file__).with_name("messages.csv")
-STAGE = "IBBH"  # before a staged payload: id, length, CRC_EXTRA, spare
+STAGE = "IBBH"  # header of a staged payload: id, length, CRC_EXTRA, spare
 
 
 class Field(NamedTuple):
-    """A field of a message: `layout` as `struct` has it, a number before the letter for arrays and texts."""
+    """A field of a message: `layout` in the notation of `struct`, a count before the letter for arrays and texts."""
 
     name: str
     layout: str
-    unit: str  # as MAVLink writes it; "" if it says none
+    unit: str  # in MAVLink's notation; "" if none is defined
 
     @property
     def names(self) -> list[str]:
-        """Names of its values: an array has one for each, a text is one value."""
+        """Names of the field's values: one per entry of an array, one for a text."""
         many = self.layout[:-1] if self.layout[-1] != "s" else ""
         return [f"{self.name}{place}" for place in range(int(many))] if many else [self.name]
 
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """A message's place in the dialect and its fields in the order of the wire: by size, extensions last."""
+    """Definition of a message: id, checksum seed, and fields in wire order (by size, extensions last)."""
 
     name: str
     id: int
@@ -46,7 +46,7 @@ class Message:
 
     @functools.cached_property
     def layout(self) -> str:
-        """Of the payload, for `struct`."""
+        """Layout of the payload in the notation of `struct`."""
         return "".join(field.layout for field in self.fields)
 
     @functools.cached_property
@@ -55,7 +55,7 @@ class Message:
 
     @functools.cached_property
     def staged(self) -> struct.Struct:
-        """Of a message before it is framed: `head`, then the payload."""
+        """Layout of a message before framing: the header of STAGE, then the payload."""
         return struct.Struct("<" + STAGE + self.layout)
 
     @functools.cached_property
@@ -64,30 +64,30 @@ class Message:
 
     @functools.cached_property
     def record(self) -> Any:
-        """A named tuple of the fields, arrays laid out; what is not given is zero."""
+        """Named tuple of the fields, arrays expanded; omitted fields are zero."""
         names = [name for field in self.fields for name in field.names]
         return namedtuple(self.name, names, defaults=self.unpack(b""))
 
     @functools.cached_property
     def units(self) -> dict[str, str]:
-        """Units of the fields that have one."""
+        """Unit by field name, for the fields that have one."""
         return {field.name: field.unit for field in self.fields if field.unit}
 
     def unpack(self, payload: bytes) -> tuple[Any, ...]:
-        """Fields in the order of the wire; what was cut is zero, what a newer dialect adds is left out."""
+        """Field values in wire order; truncated ones are zero, fields added by a newer dialect are dropped."""
         size = self.payload.size
         if len(payload) < size:
             payload = payload + bytes(size - len(payload))
         return self.payload.unpack_from(payload)
 
     def read(self, payload: bytes) -> Any:
-        """The same by name."""
+        """The payload as a named tuple (`record`)."""
         return self.record._make(self.unpack(payload))
 
 
 @functools.cache
 def _rows() -> dict[int, list[str]]:
-    """Name, number, seed and fields of all messages by number, not yet read."""
+    """Raw rows of the table (name, number, seed, fields) by message number."""
     lines = (line.split(",") for line in TABLE.read_text().splitlines() if not line.startswith("#"))
     return {int(line[1]): line for line in lines}
 
@@ -106,12 +106,12 @@ def _message(number: int) -> Message:
 
 @functools.cache
 def crc_extras() -> dict[int, int]:
-    """CRC_EXTRA of all messages in the order of their numbers."""
+    """CRC_EXTRA of all messages by number, in order."""
     return {number: int(row[2]) for number, row in _rows().items()}
 
 
 class _Messages(Mapping[int, Message]):
-    """All messages by number."""
+    """All messages by number, parsed on first use."""
 
     def __getitem__(self, number: int) -> Message:
         return _message(number)
@@ -135,7 +135,7 @@ def is_message(name: str) -> bool:
 
 
 def message_of(name: str, where: str = "") -> Message:
-    """The message of a name; an unknown one is refused with the nearest known, `where` says of what."""
+    """The message with a name; an unknown name is refused with the nearest known ones, `where` is for the error."""
     if name not in _ids():
         raise UnknownNameError("message of MAVLink", name, _ids(), where)
     return _message(_ids()[name])

@@ -1,4 +1,4 @@
-"""Words for MAV_CMD_INJECT_FAILURE [MAVLink2]: what fails, and how."""
+"""Names for the components and failure types of MAV_CMD_INJECT_FAILURE [MAVLink2]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPES = {name.lower(): number for name, number in entries_of("FAILURE_TYPE").ite
 
 
 def failure(unit: str, how: str) -> tuple[int, int]:
-    """Both as numbers; `UnknownNameError` says the words that are known."""
+    """Numbers of a component and a failure type; `UnknownNameError` lists the known names."""
     if unit not in UNITS:
         raise UnknownNameError("unit", unit, UNITS, where="inject")
     if how not in TYPES:

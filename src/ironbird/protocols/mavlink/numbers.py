@@ -1,4 +1,4 @@
-"""Numbers of MAVLink by the names that it gives them [MAVLinkMission], and modes of the autopilots.
+"""Numbers of MAVLink by their official names [MAVLinkMission], and modes of the autopilots.
 
 Entries of all enums of the table enums.csv are attributes of this module; `MAV_` and `MAV_CMD_` before a name may be
 left out. tools/write_mavlink_table.py writes the table.
@@ -12,7 +12,7 @@ from pathlib import Path
 from ironbird.errors import UnknownNameError
 
 TABLE = Path(__file__).with_name("enums.csv")
-MAVLINK_VERSION = 3  # as a heartbeat says it
+MAVLINK_VERSION = 3  # value of the heartbeat's field
 
 
 @functools.cache
@@ -30,12 +30,12 @@ def _numbers() -> dict[str, int]:
 
 
 def entries_of(enum: str) -> dict[str, int]:
-    """Numbers of an enum by the names of its entries, without the enum's own name before them."""
+    """Numbers of an enum by entry name, without the enum's name as prefix."""
     return {name.removeprefix(f"{enum}_"): number for name, number in _enums()[enum].items()}
 
 
 def bits_of(prefix: str, *names: str) -> int:
-    """The sum of flags whose names begin alike."""
+    """Bitwise sum of all flags whose names begin with `prefix`."""
     return sum(_numbers()[f"{prefix}_{name}"] for name in names)
 
 
@@ -48,8 +48,9 @@ def __getattr__(name: str) -> int:
     raise AttributeError(str(UnknownNameError("number of MAVLink", name, _numbers())))
 
 
-MOTOR_INTERLOCK, SWITCH_HIGH = 32, 2  # of DO_AUX_FUNCTION: a switch of the remote control [ArduPilotCode]
-PARAM_FORMS = {1: "<B3x", 2: "<b3x", 3: "<H2x", 4: "<h2x", 5: "<I", 6: "<i", 9: "<f"}  # of MAV_PARAM_TYPE
+MOTOR_INTERLOCK, SWITCH_HIGH = 32, 2  # parameters of DO_AUX_FUNCTION: a switch of the remote control [ArduPilotCode]
+# `struct` layout by MAV_PARAM_TYPE
+PARAM_FORMS = {1: "<B3x", 2: "<b3x", 3: "<H2x", 4: "<h2x", 5: "<I", 6: "<i", 9: "<f"}
 
 # custom_mode of a PX4 heartbeat: its third byte is the main mode, its fourth the mode within AUTO [PX4]
 PX4_AUTO_MAIN = 4
@@ -61,7 +62,7 @@ PX4_AUTO_MODES = {
     "VTOL_TAKEOFF": 10,
 }  # fmt: skip
 
-# Modes that ground stations know by other names than the table
+# Modes to which ground stations give other names than the table
 _CALLED = {
     "FLY_BY_WIRE_A": "FBWA", "FLY_BY_WIRE_B": "FBWB", "INITIALIZING": "INITIALISING", "MOTORDETECT": "MOTOR_DETECT",
     "LOITER_ALT_QLAND": "LOITERALTQLAND",
@@ -70,6 +71,6 @@ _CALLED = {
 
 @functools.cache
 def ardupilot_modes(vehicle: str) -> dict[int, str]:
-    """Names of the modes of ArduPilot's copter, plane, rover or sub by number [ArduPilotDev]."""
+    """Mode names of ArduPilot's copter, plane, rover or sub by mode number [ArduPilotDev]."""
     modes = entries_of(f"{vehicle.upper()}_MODE")
     return {number: _CALLED.get(name, name) for name, number in modes.items()}

@@ -1,6 +1,6 @@
-"""A router beside a flight: what the vehicle sends to ground stations goes to several places, and their messages to it.
+"""A router next to a flight: forwards between the vehicle and several ground stations or files.
 
-It takes the ground station's port (UDP 14550), so the ground stations themselves are the other connections.
+The router takes the ground station's port (UDP 14550), so the ground stations themselves are the other connections.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VEHICLE = "vehicle"
 def routed(
     links: Sequence[str], rules: Sequence[str] = (), *, save: Path | None = None, port: int = GROUND_STATION_PORT
 ) -> Iterator[Router | None]:
-    """While something flies: a router between `vehicle` and `links` (`NAME=WHERE`); none if nothing is asked for."""
+    """Run a router between `vehicle` and `links` (`NAME=WHERE`) inside the `with` block; None if no link is given."""
     if not links and save is None:
         if rules:
             raise LinkError("--rule needs connections: give --link NAME=WHERE")

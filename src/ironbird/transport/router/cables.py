@@ -1,4 +1,4 @@
-"""Connections of a router, from their texts: serial lines, UDP, TCP, pseudo-terminals, files."""
+"""Connections of a router, created from texts: serial lines, UDP, TCP, pseudo-terminals, files."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FORMS = (
 )
 LOOPBACK = "127.0.0.1"
 USUAL_BAUD = 921_600
-LONGEST_BAUD = 8  # digits
+LONGEST_BAUD = 8  # most digits of a baud rate
 MOST_CLIENTS = 16
-STAMP = struct.Struct(">Q")  # microseconds before each packet of a telemetry log
+STAMP = struct.Struct(">Q")  # time stamp in microseconds before each packet of a telemetry log
 
 
 class ServerCable(Cable):
-    """A TCP server: input of all clients is read, output goes to all. On loopback only to clients of the same user."""
+    """TCP server: reads from and writes to all clients; on loopback only clients of the same user are accepted."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         self.name, self._address = f"TCP server {host}:{port}", (host, port)
@@ -37,7 +37,7 @@ class ServerCable(Cable):
 
     @property
     def port(self) -> int:
-        """That it listens on."""
+        """TCP port on which it listens."""
         assert self._server is not None
         return int(self._server.getsockname()[1])
 
@@ -90,16 +90,17 @@ class ServerCable(Cable):
         for link in list(self._clients):
             try:
                 if link.send(data) < len(data):
-                    self._hang_up(link)  # half a packet: it takes too little of what it asked for
+                    # a packet was sent in part: the client reads too slowly for what it subscribed to
+                    self._hang_up(link)
             except BlockingIOError:
-                pass  # its loss: a client that does not read delays no other
+                pass  # this client loses the packet: a client that does not read must not delay the others
             except OSError:
                 self._hang_up(link)
         return len(data)
 
     def wait(self, seconds: float) -> None:
         assert self._server is not None
-        with contextlib.suppress(OSError, ValueError):  # a client that was closed meanwhile
+        with contextlib.suppress(OSError, ValueError):  # the client was closed meanwhile
             select.select([self._server, *self._clients], [], [], max(seconds, 0.0))
 
     def close(self) -> None:
@@ -117,7 +118,8 @@ class TerminalCable(Cable):
         self.handle = self._slave = -1
 
     def open(self) -> None:
-        self.handle, self._slave = pty.openpty()  # its own end is held open: a program may come and go
+        # the slave end is kept open, so that programs may connect and disconnect
+        self.handle, self._slave = pty.openpty()
         tty.setraw(self._slave)
         os.set_blocking(self.handle, False)
         self.name = os.ttyname(self._slave)
@@ -138,7 +140,7 @@ class TerminalCable(Cable):
         try:
             return os.write(self.handle, data)
         except BlockingIOError:
-            return len(data)  # not read: a serial line does not wait either
+            return len(data)  # no program reads: dropped, as on a serial line
 
     def wait(self, seconds: float) -> None:
         select.select([self.handle], [], [], max(seconds, 0.0))
@@ -153,7 +155,7 @@ class TerminalCable(Cable):
 
 
 class FileCable(Cable):
-    """A telemetry log that is played at the times of its stamps; what is written to it is left out."""
+    """A telemetry log played at the times of its stamps; bytes written to it are dropped."""
 
     def __init__(self, path: str) -> None:
         self.name, self._path = path, Path(path)
@@ -171,7 +173,7 @@ class FileCable(Cable):
         self._begin = time.monotonic()
 
     def _next(self) -> tuple[float, int, int]:
-        """Seconds from the start, begin and end of the packet that comes next."""
+        """Time in s from the start, begin and end offset of the next packet."""
         place = self._place + STAMP.size
         extra = 12 + (13 if self._data[place + 2] & 1 else 0) if self._data[place] == 0xFD else 8
         stamp = STAMP.unpack_from(self._data, self._place)[0]

@@ -23,7 +23,7 @@ class _Table(BaseModel):
 
 
 class ConnectionTable(_Table):
-    """One connection."""
+    """Table of one connection in a route file."""
 
     at: Annotated[str, Field(description="Where: udpin:14550, udpout:HOST:PORT, tcp:, tcpin:, serial:, pty, file:.")]
     protocol: Annotated[Literal["mavlink", "raw"], Field(description="raw: bytes are passed on as they come.")] = (
@@ -32,7 +32,7 @@ class ConnectionTable(_Table):
 
 
 class RuleTable(_Table):
-    """What goes from one connection to another."""
+    """Table of one rule in a route file: what is forwarded from one connection to another."""
 
     source: Annotated[Name, Field(alias="from", description="Connection that it comes from.")]
     to: Annotated[Name, Field(description="Connection that it goes to.")]
@@ -42,17 +42,17 @@ class RuleTable(_Table):
 
 
 class Route(_Table):
-    """A route file."""
+    """Content of a route file: connections and rules."""
 
     connection: Annotated[dict[Name, ConnectionTable], Field(min_length=1, max_length=64)]
     rule: Annotated[list[RuleTable], Field(max_length=1000)] = []
 
     def connections(self) -> list[Connection]:
-        """Not open yet."""
+        """The connections as objects, not yet open."""
         return [Connection(name, parse_cable(one.at), one.protocol) for name, one in self.connection.items()]
 
     def rules(self) -> list[Rule]:
-        """As given; without any, all goes from each to each other."""
+        """The rules as objects; without any in the file, everything is forwarded between all connections."""
         if not self.rule:
             names = list(self.connection)
             return [Rule(a, b) for a in names for b in names if a != b]
@@ -64,7 +64,7 @@ class Route(_Table):
 
 
 def read_route(path: Path) -> Route:
-    """A route from its file; all that is wrong in one error."""
+    """Read a route file; all problems are reported in one error."""
     try:
         data = read_toml(read_bytes(path).decode())
     except OSError as error:
@@ -75,11 +75,11 @@ def read_route(path: Path) -> Route:
 
 
 def route_in(data: Mapping[str, Any], where: str) -> Route:
-    """A route from the tables of its file."""
+    """The route in the parsed tables of a route file."""
     try:
         return Route.model_validate(data)
     except ValidationError as error:
-        raise LinkError(f"route {where}: {_said(error)}; docs/guide/route.md shows the keys") from None
+        raise LinkError(f"route {where}: {_problems(error)}; docs/guide/route.md shows the keys") from None
 
 
 def route_of(links: Sequence[str], rules: Sequence[str]) -> Route:
@@ -109,8 +109,8 @@ def route_of(links: Sequence[str], rules: Sequence[str]) -> Route:
     try:
         return Route.model_validate({"connection": connection, "rule": tables})
     except ValidationError as error:
-        raise LinkError(f"route: {_said(error)}") from None
+        raise LinkError(f"route: {_problems(error)}") from None
 
 
-def _said(error: ValidationError) -> str:
+def _problems(error: ValidationError) -> str:
     return shortened("; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:8]), 600)

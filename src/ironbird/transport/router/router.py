@@ -1,9 +1,9 @@
-"""The router: connections, each with threads of its own, and rules about what goes from which to which.
+"""Router: connections, each with its own threads, and rules for what is forwarded between them.
 
-A reader takes what has come, finds the packets and sends them to each connection that a rule leads to; what is not due
-yet or finds no room waits in a queue, from which a writer sends it. No connection waits for another: a queue that is
-full loses its oldest packet, and says so. Rules carry a filter and a rate limit ([NguyenHa]: "forward status"); link
-faults act on the way to a connection.
+A reader splits received bytes into packets and sends them to each connection that a rule names; packets that are not
+due yet or find no room wait in a queue, from which a writer sends them. No connection waits for another: a full queue
+loses its oldest packet, which is counted. Rules carry a filter and a rate limit ([NguyenHa]: "forward status"); link
+faults act on the packets to a connection.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from ironbird.transport.disturbance import Disturbance, LinkWitness, check_fault
 from ironbird.transport.frames import Frame, FrameReader, name_of
 from ironbird.transport.router.cables import STAMP, FileCable
 
-LOOK_S = 0.05  # between two looks of a reader at whether the router still runs
-MOST_WAITING = 4096  # packets for one connection
-MOST_LATENCIES = 2000  # kept for the figures of a connection
-NO_ROOM_S = 5e-4  # until a line that has no room is tried again
-GIVEN_UP_S = 0.5  # that a packet may wait for room
-AGAIN_S = 0.5  # until a connection that was cut is opened again
-WINDOW_S = 2.0  # over which rates are counted
+LOOK_S = 0.05  # s between two checks of a reader whether the router still runs
+MOST_WAITING = 4096  # most packets in the queue of one connection
+MOST_LATENCIES = 2000  # most latencies kept for the statistics of a connection
+NO_ROOM_S = 5e-4  # s until a line without room is tried again
+GIVEN_UP_S = 0.5  # s that a packet may wait for room
+AGAIN_S = 0.5  # s until a lost connection is opened again
+WINDOW_S = 2.0  # s over which rates are counted
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What goes from one connection to another."""
+    """A forwarding rule from one connection to another, with a filter and a rate limit."""
 
     source: str
     to: str
-    only: frozenset[str] = frozenset()  # names or numbers of messages; empty: all
+    only: frozenset[str] = frozenset()  # names or numbers of the forwarded messages; empty: all
     without: frozenset[str] = frozenset()
-    most_hz: float = 0.0  # of each message; 0: no limit
+    most_hz: float = 0.0  # rate limit of each message in Hz; 0: no limit
 
 
 @dataclass
 class Traffic:
-    """Figures of one message on one connection."""
+    """Statistics of one message on one connection."""
 
     count: int = 0
-    size: int = 0  # bytes of all
-    lost: int = 0  # by gaps in the sender's numbers; of the connection, counted at each message
+    size: int = 0  # total bytes
+    lost: int = 0  # by gaps in the sender's sequence numbers; a count of the connection, stored with each message
     last: bytes = b""
     times: deque[float] = field(default_factory=lambda: deque(maxlen=4096))
 
     def rate_hz(self, now: float) -> float:
-        """Over the last seconds."""
+        """Messages per second over the last `WINDOW_S` seconds."""
         while self.times and self.times[0] < now - WINDOW_S:
             self.times.popleft()
         return len(self.times) / WINDOW_S
 
 
 class Connection:
-    """One end of the router."""
+    """One connection of the router with its cable, its queue and its counters."""
 
     def __init__(self, name: str, cable: Cable, protocol: str = "mavlink") -> None:
         if protocol not in ("mavlink", "raw"):
@@ -74,14 +74,15 @@ class Connection:
         self.name, self.cable, self.protocol = name, cable, protocol
         self.received: dict[str, Traffic] = {}
         self.sent: dict[str, Traffic] = {}
-        self.overflowed = 0  # packets that found the queue full
-        self.unsent = 0  # packets for which the line had no room for too long, or that was cut
-        self.lost = 0  # packets that are missing by the numbers of their senders
-        self.trouble = ""  # why it is not open
+        self.overflowed = 0  # packets dropped because the queue was full
+        self.unsent = 0  # packets dropped because the line had no room for too long or was lost
+        self.lost = 0  # packets missing by the sequence numbers of their senders
+        self.trouble = ""  # why the connection is not open
         self.latencies_s: deque[float] = deque(maxlen=MOST_LATENCIES)
         self.reader = FrameReader()
         self.disturbance = Disturbance(name)
-        self.watch: Callable[[str, bool, bytes], None] | None = None  # gets all bytes: connection, direction
+        # called with the name of the connection, the direction and the bytes
+        self.watch: Callable[[str, bool, bytes], None] | None = None
         self._last: dict[tuple[int, int], int] = {}
         self._queue: list[tuple[float, int, Frame, bytes, float]] = []
         self._numbers = itertools.count()
@@ -90,13 +91,13 @@ class Connection:
         self._lock = threading.Lock()
 
     def packets(self, data: bytes) -> list[Frame]:
-        """What came, as packets."""
+        """Split received bytes into packets."""
         if self.protocol == "raw":
             return [Frame(-1, 0, 0, 0, data)]
         return self.reader.feed(data)
 
     def heard(self, frame: Frame, now: float) -> None:
-        """Count a packet that came."""
+        """Count a packet received at a time `now` in s."""
         if frame.id >= 0:
             sender = (frame.sysid, frame.compid)
             if sender in self._last:
@@ -107,21 +108,21 @@ class Connection:
     def _tally(self, traffic: dict[str, Traffic], frame: Frame, now: float) -> None:
         name = name_of(frame.id)
         with self._lock:
-            found = traffic.get(name)
-            if found is None:  # made only then: it is the most of the work of a packet
-                found = traffic[name] = Traffic()
-            found.count += 1
-            found.size += len(frame.data)
-            found.last = frame.data
-            found.times.append(now)
+            entry = traffic.get(name)
+            if entry is None:  # created only once: it takes most of the time of a packet
+                entry = traffic[name] = Traffic()
+            entry.count += 1
+            entry.size += len(frame.data)
+            entry.last = frame.data
+            entry.times.append(now)
 
     def figures(self, traffic: dict[str, Traffic], now: float) -> dict[str, tuple[int, float, bytes]]:
-        """Of each message: how many, how many a second, the last one."""
+        """For each message: its count, its rate in Hz and the last packet."""
         with self._lock:
             return {name: (one.count, one.rate_hz(now), one.last) for name, one in traffic.items()}
 
     def put(self, time_s: float, frame: Frame) -> None:
-        """A packet for this connection, at a time since the start: sent at once if nothing waits, else queued."""
+        """Send a packet at a time in s since the start: at once if the queue is empty, else through the queue."""
         begin = time.monotonic()
         with self._changed:
             for due_s, data in self.disturbance.passes(time_s, frame):
@@ -129,7 +130,7 @@ class Connection:
                 if due_s <= time_s and not self._queue and not self._sending:
                     try:
                         rest = data[self.cable.write(memoryview(data)) :]
-                    except (OSError, ValueError):  # cut: its reader opens it again
+                    except (OSError, ValueError):  # connection lost: its reader opens it again
                         self.unsent += 1
                         continue
                     if not rest:
@@ -143,7 +144,7 @@ class Connection:
                 self.overflowed += 1
 
     def take(self, now_s: float, wait_s: float) -> tuple[Frame, bytes, float, float] | None:
-        """The packet that is due, with the times at which it came and was due; waits for one so long at most."""
+        """The next due packet with its arrival time and due time in s; waits for at most `wait_s`."""
         with self._changed:
             self._sending = False
             for data in self.disturbance.overdue(now_s):
@@ -153,16 +154,16 @@ class Connection:
                 self._changed.wait(min(wait_s, max(until, 0.0)))
                 return None
             due_s, _, frame, data, came_s = heapq.heappop(self._queue)
-            self._sending = True  # until it asks for the next
+            self._sending = True  # until the writer asks for the next packet
             return frame, data, came_s, due_s
 
     def wake(self) -> None:
-        """So that its writer looks again."""
+        """Wake the writer so that it checks its queue again."""
         with self._changed:
             self._changed.notify()
 
     def wrote(self, frame: Frame, data: bytes, late_s: float, now: float) -> None:
-        """Count a packet that left."""
+        """Count a packet that was sent."""
         if self.watch is not None:
             self.watch(self.name, False, data)
         self.latencies_s.append(late_s)
@@ -170,7 +171,7 @@ class Connection:
 
 
 class Router:
-    """Connections and the rules between them; `with` starts and ends it."""
+    """Connections and the rules between them; a `with` block starts and stops it."""
 
     def __init__(
         self,
@@ -185,7 +186,9 @@ class Router:
         self._priority = priority
         self.connections = {connection.name: connection for connection in connections}
         if len(self.connections) < len(connections):
-            raise LinkError("two connections have the same name")
+            names = [connection.name for connection in connections]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise LinkError(f"connections must have different names; more than one is named {', '.join(twice)}")
         for rule in rules:
             for name in (rule.source, rule.to):
                 if name not in self.connections:
@@ -238,7 +241,7 @@ class Router:
         for thread in self._threads:
             thread.join(5.0)
         for connection in self.connections.values():
-            for data in connection.disturbance.overdue(math.inf):  # no frame can overtake it any more
+            for data in connection.disturbance.overdue(math.inf):  # no further frame can overtake it
                 with contextlib.suppress(OSError, ValueError):
                     connection.cable.write(memoryview(data))
         self._close(list(self.connections.values()))
@@ -252,17 +255,17 @@ class Router:
 
     @property
     def time_s(self) -> float:
-        """Since the start."""
+        """Time in s since the start of the router."""
         return time.monotonic() - self.begin
 
     @property
     def witnesses(self) -> list[LinkWitness]:
-        """Of all faults."""
+        """Effect counts of all link faults of the router."""
         return [witness for connection in self.connections.values() for witness in connection.disturbance.witnesses]
 
     @property
     def finished(self) -> bool:
-        """Whether all files have been played and nothing else is connected."""
+        """Whether all files have been played to the end and no other kind of connection exists."""
         cables = [connection.cable for connection in self.connections.values()]
         files = [cable for cable in cables if isinstance(cable, FileCable)]
         return bool(files) and all(cable.finished for cable in files)
@@ -286,7 +289,7 @@ class Router:
                 self._forward(connection, frame, time_s)
 
     def _reopen(self, connection: Connection, error: Exception) -> None:
-        """A connection that was cut is tried again; the others go on."""
+        """Keep trying to open a lost connection again; the other connections continue."""
         connection.trouble = str(error)
         if self._ends.wait(AGAIN_S):
             return
@@ -318,10 +321,10 @@ class Router:
 
     def _write(self, connection: Connection) -> None:
         while not self._ends.is_set():
-            taken = connection.take(self.time_s, LOOK_S)
-            if taken is None:
+            item = connection.take(self.time_s, LOOK_S)
+            if item is None:
                 continue
-            frame, data, came_s, due_s = taken
+            frame, data, came_s, due_s = item
             if self._sent(connection, data):
                 connection.wrote(frame, data, self.time_s - max(came_s, due_s), time.monotonic())
             else:
@@ -336,5 +339,5 @@ class Router:
                 if left and (time.monotonic() > deadline or self._ends.wait(NO_ROOM_S)):
                     return False
         except (OSError, ValueError):
-            return False  # cut: the reader opens it again
+            return False  # connection lost: the reader opens it again
         return True

@@ -1,1 +1,1 @@
-"""Vehicles of other simulators and autopilots made into vehicle files."""
+"""Import of vehicles from other simulators and autopilots to vehicle files."""

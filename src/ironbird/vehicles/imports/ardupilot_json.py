@@ -22,9 +22,9 @@ from ironbird.vehicles.geometry import GEOMETRIES
 from ironbird.vehicles.imports.draft import Draft, as_id
 from ironbird.vehicles.imports.rotors import MulticopterParts, RotorPart, draft_multicopter
 
-FRAMES = {4: "4x", 6: "6x", 8: "8x"}  # of vehicles whose file does not place their motors
+FRAMES = {4: "4x", 6: "6x", 8: "8x"}  # frame assumed if the file gives no motor positions
 MOST, MOST_MOTORS = 1e9, 32
-TIP_MPS = 150.0  # speed of blade tips at full throttle, which sets the speed of the rotors: not given
+TIP_MPS = 150.0  # m/s, assumed speed of blade tips at full throttle, which sets the rotors' speed
 KNOWN = {
     "mass", "diagonal_size", "refSpd", "refAngle", "refVoltage", "refCurrent", "refAlt", "refTempC", "refBatRes",
     "maxVoltage", "battCapacityAh", "propExpo", "refRotRate", "hoverThrOut", "disc_area", "moment_inertia",
@@ -44,11 +44,11 @@ def import_ardupilot(path: Path) -> Draft:
     missing = [f"'{key}': {UNUSED.get(key, 'unknown')}" for key in data if key not in KNOWN and not _of_motor(key)]
 
     def value(key: str, usual: float | None = None, low: float = 0.0, high: float = MOST) -> float:
-        found = data.get(key, usual)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not low <= found <= high:
+        entry = data.get(key, usual)
+        if not isinstance(entry, int | float) or isinstance(entry, bool) or not low <= entry <= high:
             bounds = f"of at least {low:g}" if high == MOST else f"from {low:g} to {high:g}"
-            raise VehicleError(f"{path}: {key} = {shortened(repr(found))} is not a number {bounds}")
-        return float(found)
+            raise VehicleError(f"{path}: {key} = {shortened(repr(entry))} is not a number {bounds}")
+        return float(entry)
 
     mass, size = value("mass", low=1e-3), value("diagonal_size", low=1e-2)
     count, hover = round(value("num_motors", 4.0, 1.0, MOST_MOTORS)), min(value("hoverThrOut", 0.39, 0.01), 1.0)
@@ -75,16 +75,16 @@ def import_ardupilot(path: Path) -> Draft:
     drag = mass * STANDARD_GRAVITY_MPS2 * math.tan(angle) / speed**2 if speed > 0 and angle > 0 else 0.0
     inertia = data.get("moment_inertia")
     if isinstance(inertia, list) and len(inertia) == 3 and all(isinstance(v, int | float) and v > 0 for v in inertia):
-        matrix, said = np.diag(np.array(inertia, float)), f"published: {path.name}"
-    else:  # as SIM_Frame has it
+        matrix, source = np.diag(np.array(inertia, float)), f"published: {path.name}"
+    else:  # default of SIM_Frame
         across = mass * 0.25 * (size / 2) ** 2
-        matrix, said = np.diag([across, across, 2 * across]), "derived: m d^2 / 16 and m d^2 / 8, as SIM_Frame has it"
+        matrix, source = np.diag([across, across, 2 * across]), "derived: m d^2 / 16 and m d^2 / 8, as SIM_Frame has it"
     cells = round(value("maxVoltage", 0.0) / 4.2)
     parts = MulticopterParts(
         as_id(path.stem), f"{path.stem} (imported)", path.name, mass, rotors, matrix, drag_Ns2pm2=_short(drag),
         cells=cells, capacity_Ah=value("battCapacityAh", 0.0), resistance_ohm=value("refBatRes", 0.0), missing=missing,
         more={
-            "body.inertia_kgm2": said,
+            "body.inertia_kgm2": source,
             "motor.*.slope_radps": f"assumed: blade tips at {TIP_MPS:g} m/s",
             "propeller.*.thrust_coefficient_Ns2": f"derived: {path.name}, hover throttle, propExpo and mass",
             "propeller.*.torque_coefficient_Nms2": "derived: induced power of the disc, figure of merit 0.7",
@@ -116,7 +116,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _rotors(data: dict[str, Any], path: Path, count: int, size: float, missing: list[str]) -> list[RotorPart]:
     placed = [data.get(f"motor{n}_position") for n in range(1, count + 1)]
     if all(isinstance(p, list) and len(p) == 3 for p in placed):
-        found = []
+        rotors = []
         for n, place in enumerate(placed, start=1):
             turn = data.get(f"motor{n}_yaw", 1.0 if n % 4 in (1, 2) else -1.0)
             if not all(isinstance(v, int | float) and abs(v) <= MOST for v in [turn, *(place or [])]):
@@ -124,8 +124,10 @@ def _rotors(data: dict[str, Any], path: Path, count: int, size: float, missing: 
             vector = data.get(f"motor{n}_vector")
             if vector not in (None, [0, 0, -1]):
                 missing.append(f"'motor{n}_vector': rotors push straight up here")
-            found.append(RotorPart(f"motor_{n}", [float(v) for v in place or []], "ccw" if turn > 0 else "cw", 0, 0, 0))
-        return found
+            rotors.append(
+                RotorPart(f"motor_{n}", [float(v) for v in place or []], "ccw" if turn > 0 else "cw", 0, 0, 0)
+            )
+        return rotors
     if count not in FRAMES:
         raise VehicleError(f"{path}: {count} motors without motorN_position; such a frame is not known")
     geometry = GEOMETRIES[FRAMES[count]]

@@ -1,4 +1,4 @@
-"""Rigid parts joined to one body, and turned from forward-left-up to forward-right-down."""
+"""Combination of rigid parts to one body, and conversion from forward-left-up to forward-right-down axes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 
 @dataclass(frozen=True)
 class Pose:
-    """A frame in another: its origin, and the matrix that turns its vectors there."""
+    """Pose of a frame in another: its origin, and the rotation matrix of its vectors."""
 
     origin: np.ndarray
     turn: np.ndarray
 
     @staticmethod
     def of(values: Sequence[float]) -> Pose:
-        """From x y z roll pitch yaw, fixed axes, as SDF and URDF write it."""
+        """Pose from x y z roll pitch yaw about fixed axes, as written in SDF and URDF."""
         return Pose(np.array(values[:3], float), matrix(from_euler(values[3:])) if any(values[3:]) else np.eye(3))
 
     def __matmul__(self, inner: Pose) -> Pose:
@@ -30,7 +30,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class Mass:
-    """A rigid part: mass, centre, and inertia about its centre in the axes of the whole."""
+    """A rigid part: mass, centre, and inertia about its centre in the axes of the whole body."""
 
     kg: float
     centre: np.ndarray
@@ -38,7 +38,7 @@ class Mass:
 
 
 def joined(parts: Sequence[Mass]) -> Mass:
-    """All parts as one body, by Steiner's theorem."""
+    """All parts combined to one body, by Steiner's theorem."""
     total = sum(part.kg for part in parts)
     centre = sum((part.kg * part.centre for part in parts), np.zeros(3)) / total
     inertia = np.zeros((3, 3))
@@ -49,10 +49,10 @@ def joined(parts: Sequence[Mass]) -> Mass:
 
 
 def frd(vector: np.ndarray) -> np.ndarray:
-    """A vector in forward-left-up axes, in forward-right-down ones."""
-    return np.asarray(FLU_TO_FRD @ vector) + 0.0  # no minus zero
+    """A forward-left-up vector in forward-right-down axes."""
+    return np.asarray(FLU_TO_FRD @ vector) + 0.0  # + 0.0 turns minus zero to zero
 
 
 def frd_inertia(inertia: np.ndarray) -> np.ndarray:
-    """The same of a matrix."""
+    """A forward-left-up inertia matrix in forward-right-down axes."""
     return np.asarray(FLU_TO_FRD @ inertia @ FLU_TO_FRD) + 0.0

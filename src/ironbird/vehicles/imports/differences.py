@@ -1,4 +1,4 @@
-"""What differs between two vehicle files: each number by its place."""
+"""Differences between two vehicle files: each value by its key."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 from ironbird.vehicles.spec import VehicleSpec
 
 NOT_COMPARED = ("schema", "id", "title", "summary", "provenance")
-SAME = 1e-6  # relative: imports round to six digits and more
+SAME = 1e-6  # relative tolerance: imports round to six digits or more
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that two vehicles have differently; None where one does not say it."""
+    """A value that differs between two vehicles; None where a file does not contain it."""
 
     path: str
     here: Any
     there: Any
 
     def text(self, here: str, there: str) -> str:
-        """In words."""
+        """The difference as a sentence; `here` and `there` are the names of the vehicles."""
         both = isinstance(self.here, float | int) and isinstance(self.there, float | int) and self.there
         share = f" ({100.0 * (self.here / self.there - 1.0):+.1f} %)" if both else ""
         return f"{self.path}: {_said(self.here)} in {here}, {_said(self.there)} in {there}{share}"
 
 
 def differences(here: VehicleSpec, there: VehicleSpec) -> list[Difference]:
-    """All values of two vehicle files that are not the same."""
+    """All values that differ between two vehicle files."""
     first, second = (dict(_scalars(spec.model_dump(exclude=set(NOT_COMPARED)))) for spec in (here, there))
-    found = []
+    result = []
     for path in dict.fromkeys([*first, *second]):
         one, other = first.get(path), second.get(path)
         if isinstance(one, float | int) and isinstance(other, float | int):
@@ -39,8 +39,8 @@ def differences(here: VehicleSpec, there: VehicleSpec) -> list[Difference]:
         else:
             same = one == other
         if not same:
-            found.append(Difference(path, one, other))
-    return found
+            result.append(Difference(path, one, other))
+    return result
 
 
 def _said(value: Any) -> str:
@@ -48,7 +48,7 @@ def _said(value: Any) -> str:
 
 
 def _scalars(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every scalar with its place: `rotor[0].position_B_m[1]`."""
+    """Every scalar with its key: `rotor[0].position_B_m[1]`."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _scalars(inner, f"{path}.{key}" if path else str(key))

@@ -1,4 +1,4 @@
-"""A vehicle file in the making: its tables, where each number comes from, and what was not understood."""
+"""Draft of a vehicle file: its tables, the source of each number, and what could not be imported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Draft:
 
     @property
     def id(self) -> str:
-        """The vehicle's name."""
+        """Name of the vehicle, used as its id."""
         return str(self.tables["id"])
 
     def text(self) -> str:
-        """As a vehicle file; what was not understood stands in comments at its head."""
+        """Text of the vehicle file; what could not be imported is listed in comments at its top."""
         head = [f"# Imported: {self.tables['summary']}", "# Frame B: x forward, y right, z down."]
         head += [f"# Not understood: {sentence}" for sentence in self.missing]
         headed = {*_tables(self.tables), "provenance"}
@@ -33,16 +33,16 @@ class Draft:
 
 
 def _tables(data: Any) -> set[str]:
-    """Names of all tables within tables."""
-    found: set[str] = set()
+    """Keys of all tables nested in the data."""
+    names: set[str] = set()
     for key, value in data.items() if isinstance(data, dict) else []:
         if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
-            found.add(key)
-            found |= _tables(value)
-    return found
+            names.add(key)
+            names |= _tables(value)
+    return names
 
 
 def as_id(text: str) -> str:
-    """A name that a vehicle file may have."""
+    """A text converted to a valid id of a vehicle file."""
     name = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_") or "vehicle"
     return name if re.fullmatch(ID_PATTERN, name) else f"v_{name}"

@@ -1,7 +1,7 @@
-"""Gazebo's SDF and ROS's URDF: links to one body, motor plug-ins to rotors, lift-drag plug-ins to panels.
+"""Import of Gazebo's SDF and ROS's URDF: links to one body, motor plug-ins to rotors, lift-drag plug-ins to panels.
 
 SDF 1.5 to 1.11 as documented at sdformat.org; motor model and lift-drag plug-in of Gazebo Classic (PX4) and of gz-sim,
-which share the names of their elements. Includes (`model://NAME`) are looked for beside the model's folder.
+which share the names of their elements. Includes (`model://NAME`) are searched next to the model's folder.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ironbird.vehicles.imports.rotors import MulticopterParts, RotorPart, draft_
 from ironbird.vehicles.imports.wings import WingParts, draft_fixed_wing
 from ironbird.vehicles.imports.xml_file import as_number, number, numbers, read_xml
 
-DEEPEST = 5  # includes within includes
+DEEPEST = 5  # limit for nested includes
 KNOWN_PLUGINS = ("motor_model", "motor-model", "liftdrag", "lift-drag", "mavlink_interface")
-HARMLESS_PLUGINS = (  # they add no force
+HARMLESS_PLUGINS = (  # plug-ins that add no force
     "rosbag", "base_plugin", "forcevisual", "groundtruth", "joint-state", "joint_state", "odometry", "pose-publisher",
     "imu_plugin", "magnetometer", "barometer", "gps", "battery", "advanced", "joint-position", "apply-joint",
 )  # fmt: skip
@@ -32,7 +32,7 @@ HARMLESS_PLUGINS = (  # they add no force
 
 @dataclass
 class Model:
-    """What an SDF or URDF file holds, in its own axes."""
+    """Content of an SDF or URDF file, in its own axes."""
 
     name: str
     links: dict[str, Pose] = field(default_factory=dict)
@@ -40,23 +40,23 @@ class Model:
     boxes: list[tuple[Pose, np.ndarray]] = field(default_factory=list)  # collision boxes of the body, with sizes
     plugins: list[Element] = field(default_factory=list)
     sensors: list[str] = field(default_factory=list)
-    limits: dict[str, float] = field(default_factory=dict)  # travel of joints
+    limits: dict[str, float] = field(default_factory=dict)  # rad, travel of joints
     missing: list[str] = field(default_factory=list)
 
 
 def import_sdf(path: Path) -> Draft:
-    """A vehicle from an SDF file."""
+    """Import a vehicle from an SDF file."""
     root = read_xml(path)
-    found = root if root.tag == "model" else root.find(".//model")
-    if found is None:
+    element = root if root.tag == "model" else root.find(".//model")
+    if element is None:
         raise VehicleError(f"{path}: there is no <model>; give the model.sdf of one vehicle")
-    model = Model(found.get("name") or path.stem)
-    _read_model(found, path, Pose.of([0.0] * 6), model, 0)
+    model = Model(element.get("name") or path.stem)
+    _read_model(element, path, Pose.of([0.0] * 6), model, 0)
     return _draft(model, path)
 
 
-def _read_model(found: Element, path: Path, at: Pose, model: Model, depth: int) -> None:
-    for include in found.findall("include"):
+def _read_model(element: Element, path: Path, at: Pose, model: Model, depth: int) -> None:
+    for include in element.findall("include"):
         uri = (include.findtext("uri") or "").strip()
         target = _included(uri, path)
         if target is None or depth >= DEEPEST:
@@ -66,23 +66,23 @@ def _read_model(found: Element, path: Path, at: Pose, model: Model, depth: int) 
         if inner is not None:
             pose = Pose.of(numbers(include.findtext("pose"), 6, f"{path}: pose of an include"))
             _read_model(inner, target, at @ pose, model, depth + 1)
-    for inner in found.findall("model"):
+    for inner in element.findall("model"):
         pose = Pose.of(numbers(inner.findtext("pose"), 6, f"{path}: pose of a model"))
         _read_model(inner, path, at @ pose, model, depth)
-    raw = {link.get("name", ""): link for link in found.findall("link")}
+    raw = {link.get("name", ""): link for link in element.findall("link")}
     for name in raw:
         model.links[name] = at @ _link_pose(name, raw, path, 0)
     for name, link in raw.items():
         _read_link(link, name, model, path)
-    for joint in found.findall("joint"):
+    for joint in element.findall("joint"):
         limit = joint.find("axis/limit/upper")
         if limit is not None and limit.text and abs(as_number(limit.text, f"{path}: limit of a joint")) < 10.0:
             model.limits[joint.get("name", "")] = as_number(limit.text, f"{path}: limit of a joint")
-    model.plugins += found.findall("plugin")
+    model.plugins += element.findall("plugin")
 
 
 def _included(uri: str, path: Path) -> Path | None:
-    """The file of an included model, beside this one's folder; nothing outside of it."""
+    """File of an included model next to this model's folder; None for a path outside of it."""
     name = uri.rsplit("/", 1)[-1] if uri.startswith(("model://", "https://")) else ""
     if not name or name.startswith("."):
         return None
@@ -133,7 +133,7 @@ def _matrix(values: list[float]) -> np.ndarray:
 
 
 def import_urdf(path: Path) -> Draft:
-    """A vehicle from a URDF file; rotors and wings are the plug-ins in its <gazebo> elements."""
+    """Import a vehicle from a URDF file; rotors and wings are the plug-ins in its <gazebo> elements."""
     root = read_xml(path)
     if root.tag != "robot":
         raise VehicleError(f"{path}: its root is <{root.tag}>, not <robot>; xacro files must be expanded first")
@@ -187,7 +187,7 @@ def _urdf_mass(at: Pose, inertial: Element, where: str) -> Mass:
     return Mass(kg, at.origin, at.turn @ _matrix(values) @ at.turn.T)
 
 
-# ---------------------------------------------------------------------- what both have
+# ---------------------------------------------------------------------- common to both
 
 
 def _named(plugin: Element) -> str:
@@ -249,15 +249,15 @@ def _lowest(model: Model, body: Mass, parts: MulticopterParts) -> None:
 
 
 def _channels(model: Model) -> dict[str, tuple[float, float, float]]:
-    """Scale, offset and speed at zero of each joint's command, by the MAVLink plug-in."""
-    found: dict[str, tuple[float, float, float]] = {}
+    """Scale, offset and speed at zero of each joint's command, from the MAVLink plug-in."""
+    channels: dict[str, tuple[float, float, float]] = {}
     for plugin in _with(model, "mavlink_interface"):
         for channel in plugin.iter("channel"):
             values = [number(channel, tag, 0.0) for tag in ("input_scaling", "input_offset", "zero_position_armed")]
-            found[f"#{channel.findtext('input_index', '').strip()}"] = (values[0], values[1], values[2])
+            channels[f"#{channel.findtext('input_index', '').strip()}"] = (values[0], values[1], values[2])
             if joint := channel.findtext("joint_name"):
-                found[joint.strip().rsplit("::")[-1]] = (values[0], values[1], values[2])
-    return found
+                channels[joint.strip().rsplit("::")[-1]] = (values[0], values[1], values[2])
+    return channels
 
 
 def _rotor(
@@ -298,7 +298,7 @@ def _rotor(
 
 
 def _rotor_drag(motors: list[Element], mass_kg: float, path: Path) -> float:
-    """Drag of all rotors in hover per speed: sum of coefficient times speed of the rotor."""
+    """Total drag coefficient of the rotors in hover (N per m/s): sum of coefficient times rotor speed."""
     constants = [number(p, "motorConstant", None, str(path)) for p in motors]
     if not sum(constants) > 0:
         raise VehicleError(f"{path}: the motors give no thrust")
@@ -374,7 +374,8 @@ def _wing(
 
 
 def _share(surface: str, gain: float) -> list[float] | None:
-    """What of aileron, elevator and rudder moves a joint, by its name; a positive command rolls right, pitches up.
+    """Shares of aileron, elevator and rudder in a joint's command, from its name; positive commands roll right, pitch
+    up.
 
     With a negative gain a positive joint angle takes lift away, as in PX4's models.
     """

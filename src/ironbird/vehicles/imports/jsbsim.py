@@ -1,9 +1,9 @@
-"""JSBSim's aircraft: metrics, mass, and its aerodynamic functions and tables taken at a cruise, as coefficients.
+"""Import of JSBSim aircraft: metrics, mass, and aerodynamic functions and tables, evaluated at cruise as coefficients.
 
-JSBSim's forces are functions of anything; Ironbird's wing has constant coefficients and a smooth stall [BeardMcLain].
-So the functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola
-over the lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not taken over: propulsion, flight control,
-flaps, ground effect, Mach number.
+JSBSim's forces are arbitrary functions; Ironbird's wing has constant coefficients and a smooth stall [BeardMcLain]. So
+the functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola over
+the lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not imported: propulsion, flight control, flaps,
+ground effect, Mach number.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ UNITS = {
     "FT2": FOOT_M**2, "M2": 1.0, "FT": FOOT_M, "M": 1.0, "IN": FOOT_M / 12, "LBS": POUND_KG, "KG": 1.0,
     "SLUG*FT2": SLUG_KG * FOOT_M**2, "KG*M2": 1.0, "": 1.0,
 }  # fmt: skip
-RHO = 1.225  # kg/m^3
-ALPHA = math.radians(3.0)  # where derivatives are taken
+RHO = 1.225  # kg/m^3, air density
+ALPHA = math.radians(3.0)  # rad, angle of attack at which derivatives are taken
 SMALL = 1e-3
 DEEPEST = 40
 AXES = ("LIFT", "DRAG", "SIDE", "ROLL", "PITCH", "YAW")
@@ -45,11 +45,11 @@ SURFACES = {
 
 
 class Unknown(Exception):
-    """A function uses what is not understood."""
+    """A function uses a property or element that is not supported."""
 
 
 def import_jsbsim(path: Path) -> Draft:
-    """A plane from JSBSim's aircraft file."""
+    """Import a plane from JSBSim's aircraft file."""
     root = read_xml(path)
     if root.tag != "fdm_config":
         raise VehicleError(f"{path}: its root is <{root.tag}>, not <fdm_config>; give the aircraft file of JSBSim")
@@ -63,7 +63,7 @@ def import_jsbsim(path: Path) -> Draft:
         if root.find(part) is not None:
             missing.append(f"<{part}>")
     wing, speed = aero.wing(mass)
-    # A propeller that gives three times the drag of the cruise at full throttle
+    # Assumed propeller: three times the drag of the cruise at full throttle
     drag_N = 0.5 * RHO * speed**2 * area * aero.force("DRAG", ALPHA)
     outflow = 2.0 * speed
     disc = 3 * max(drag_N, 0.02 * mass * STANDARD_GRAVITY_MPS2) / (0.5 * RHO * (outflow**2 - speed**2))
@@ -83,7 +83,7 @@ def import_jsbsim(path: Path) -> Draft:
 
 
 def _start(wing: Mapping[str, float], speed: float, drag_N: float, disc: float, outflow: float) -> dict[str, float]:
-    """Level flight at the angle of attack at which the coefficients were taken."""
+    """Table `start`: level flight at the angle of attack at which the coefficients were taken."""
     moment = wing["Cm_0"] + wing["Cm_alpha"] * ALPHA
     elevator = -moment / wing["Cm_elevator"] if wing["Cm_elevator"] else 0.0
     throttle = math.sqrt(speed**2 + 2 * max(drag_N, 0.0) / (RHO * disc)) / outflow
@@ -109,7 +109,7 @@ def _si(element: Element, path: Path, usual: str = "") -> float:
 
 
 def _place(element: Element | None, path: Path) -> np.ndarray:
-    """A location in m, structural axes."""
+    """A location in m, in structural axes."""
     if element is None:
         return np.zeros(3)
     factor = UNITS.get(element.get("unit", "IN").upper(), FOOT_M / 12)
@@ -125,8 +125,8 @@ def _mass(root: Element, path: Path, missing: list[str]) -> tuple[float, np.ndar
         raise VehicleError(f"{path}: <emptywt> is missing")
     mass = _si(empty, path, "LBS")
     names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-    found = [balance.find(tag) for tag in names]
-    xx, yy, zz, xy, xz, yz = (0.0 if e is None else _si(e, path, "SLUG*FT2") for e in found)
+    entries = [balance.find(tag) for tag in names]
+    xx, yy, zz, xy, xz, yz = (0.0 if e is None else _si(e, path, "SLUG*FT2") for e in entries)
     # JSBSim gives products of inertia; the matrix has them with the other sign (negated_crossproduct_inertia)
     sign = -1.0 if balance.get("negated_crossproduct_inertia", "true") != "false" else 1.0
     inertia = np.array([[xx, sign * xy, sign * xz], [sign * xy, yy, sign * yz], [sign * xz, sign * yz, zz]]) + 0.0
@@ -150,7 +150,7 @@ def _mass(root: Element, path: Path, missing: list[str]) -> tuple[float, np.ndar
 
 
 class Aerodynamics:
-    """The forces of a file as coefficients, for any state."""
+    """The aerodynamic forces of a file as coefficients, for any state."""
 
     def __init__(
         self, root: Element, path: Path, area: float, span: float, chord: float, centre: np.ndarray, missing: list[str]
@@ -161,7 +161,8 @@ class Aerodynamics:
             raise VehicleError(f"{path}: <aerodynamics> is missing")
         reference = next((e for e in root.findall("metrics/location") if e.get("name") == "AERORP"), None)
         away = (centre - _place(reference, path)) if reference is not None else np.zeros(3)
-        self.aft, self.above = float(away[0]), float(away[2])  # of the centre of mass, from where the forces act
+        # m, centre of mass relative to the point where the forces act
+        self.aft, self.above = float(away[0]), float(away[2])
         self.shared = {f.get("name", ""): f for f in node.findall("function")}
         self.axes = {axis.get("name", "").upper(): axis.findall("function") for axis in node.findall("axis")}
         strange = [name for name in self.axes if name not in AXES]
@@ -173,7 +174,7 @@ class Aerodynamics:
 
     def _properties(self, **state: float) -> dict[str, float]:
         v, foot = self.speed, FOOT_M
-        found = {
+        properties = {
             "aero/qbar-psf": 0.5 * RHO * v * v / (POUND_KG * STANDARD_GRAVITY_MPS2) * foot**2,
             "metrics/Sw-sqft": self.area / foot**2, "metrics/bw-ft": self.span / foot,
             "metrics/cbarw-ft": self.chord / foot,
@@ -181,29 +182,29 @@ class Aerodynamics:
             "velocities/vt-fps": v / foot, "atmosphere/rho-slugs_ft3": RHO * foot**3 / SLUG_KG,
             "velocities/mach": v / 340.3, "aero/h_b-mac-ft": 10.0, "aero/h_b-cg-ft": 10.0,
         }  # fmt: skip
-        found |= dict.fromkeys([*STATES.values(), *(path for paths in SURFACES.values() for path in paths)], 0.0)
+        properties |= dict.fromkeys([*STATES.values(), *(path for paths in SURFACES.values() for path in paths)], 0.0)
         for name, value in state.items():
             for path in (STATES[name],) if name in STATES else SURFACES[name]:
-                found[path] = value
-        alpha, beta = found.get(STATES["alpha"], 0.0), found.get(STATES["beta"], 0.0)
-        found |= {"aero/alpha-deg": math.degrees(alpha), "aero/beta-deg": math.degrees(beta)}
-        found |= {
+                properties[path] = value
+        alpha, beta = properties.get(STATES["alpha"], 0.0), properties.get(STATES["beta"], 0.0)
+        properties |= {"aero/alpha-deg": math.degrees(alpha), "aero/beta-deg": math.degrees(beta)}
+        properties |= {
             "velocities/u-aero-fps": v * math.cos(alpha) / foot,
             "velocities/w-aero-fps": v * math.sin(alpha) / foot,
         }
-        found |= {"aero/mag-beta-rad": abs(beta), "aero/mag-beta-deg": abs(math.degrees(beta))}
+        properties |= {"aero/mag-beta-rad": abs(beta), "aero/mag-beta-deg": abs(math.degrees(beta))}
         if "aileron" in state:
-            found["fcs/right-aileron-pos-rad"] = -state["aileron"]
-        found |= {f"velocities/{axis}-rad_sec": found[STATES[axis]] for axis in "pqr"}  # the air is at rest
-        found["fcs/mag-elevator-pos-rad"] = abs(found["fcs/elevator-pos-rad"])
-        return found
+            properties["fcs/right-aileron-pos-rad"] = -state["aileron"]
+        properties |= {f"velocities/{axis}-rad_sec": properties[STATES[axis]] for axis in "pqr"}  # the air is at rest
+        properties["fcs/mag-elevator-pos-rad"] = abs(properties["fcs/elevator-pos-rad"])
+        return properties
 
     def force(self, axis: str, alpha: float, **state: float) -> float:
-        """A coefficient of force or moment about the centre of mass."""
+        """Coefficient of a force, or of a moment about the centre of mass, at an angle of attack in rad."""
         values = self._properties(alpha=alpha, **state)
         values["aero/cl-squared"] = self._sum("LIFT", values) ** 2
         total = self._sum(axis, values)
-        if axis in ("ROLL", "PITCH", "YAW"):  # forces act at a point of their own: r x F in body axes
+        if axis in ("ROLL", "PITCH", "YAW"):  # forces act at another point than the centre of mass: r x F in body axes
             lift, drag, side = (self._sum(name, values) for name in ("LIFT", "DRAG", "SIDE"))
             beta = values[STATES["beta"]]
             along = lift * math.sin(alpha) - drag * math.cos(alpha)
@@ -267,16 +268,16 @@ class Aerodynamics:
         return 0.0
 
     def _table(self, node: Element, values: Mapping[str, float], depth: int) -> float:
-        named = [(v.get("lookup", "row"), (v.text or "").strip()) for v in node.findall("independentVar")]
+        variables = [(v.get("lookup", "row"), (v.text or "").strip()) for v in node.findall("independentVar")]
         blocks = node.findall("tableData")
-        if len(blocks) != 1 or not 1 <= len(named) <= 2:
+        if len(blocks) != 1 or not 1 <= len(variables) <= 2:
             raise Unknown("a table of three dimensions, or without its variables")
-        at = {lookup: self._property(name, values, depth) for lookup, name in named}
+        at = {lookup: self._property(name, values, depth) for lookup, name in variables}
         rows = [
             [as_number(w, f"{self.path}: table") for w in line.split()] for line in (blocks[0].text or "").splitlines()
         ]
         rows = [row for row in rows if row]
-        if len(named) == 1:
+        if len(variables) == 1:
             if not rows or any(len(row) != 2 for row in rows):
                 raise Unknown("a table whose rows are not pairs")
             pairs = np.array(rows)
@@ -290,7 +291,7 @@ class Aerodynamics:
     # ------------------------------------------------------------------ coefficients
 
     def wing(self, mass: float) -> tuple[dict[str, float], float]:
-        """The coefficients of Ironbird's wing, and a cruise speed."""
+        """The coefficients of Ironbird's wing, and a cruise speed in m/s."""
         lift = self.force("LIFT", ALPHA)
         if not lift > 0:
             raise VehicleError(f"{self.path}: its lift at an angle of attack of 3 degrees is {lift:g}: no plane")
@@ -315,7 +316,7 @@ class Aerodynamics:
         if not 0.1 < stall < 0.5:
             self.missing.append("the angle of stall: none was found between 6 and 29 degrees")
             stall = 0.3
-        found = {
+        coefficients = {
             "area_m2": self.area, "span_m": self.span, "chord_m": self.chord, "oswald": oswald,
             "stall_angle_rad": stall, "stall_rate_prad": 50.0,
             "CL_0": self.force("LIFT", ALPHA) - ALPHA * slope("LIFT", "alpha"), "CL_alpha": slope("LIFT", "alpha"),
@@ -326,8 +327,8 @@ class Aerodynamics:
         }  # fmt: skip
         for ours, axis in (("CY", "SIDE"), ("Cl", "ROLL"), ("Cn", "YAW")):
             for name in ("beta", "p", "r", "aileron", "rudder"):
-                found[f"{ours}_{name}"] = slope(axis, name)
-        return {key: float(f"{value:.6g}") for key, value in found.items()}, self.speed
+                coefficients[f"{ours}_{name}"] = slope(axis, name)
+        return {key: float(f"{value:.6g}") for key, value in coefficients.items()}, self.speed
 
 
 def _product(values: list[float]) -> float:

@@ -1,7 +1,7 @@
-"""PX4's airframe scripts, parameter files (geometry by CA_*) and mixer files of version 1.13 and before.
+"""Import of PX4's airframe scripts, parameter files (geometry by CA_*) and mixer files of version 1.13 and before.
 
-They place rotors and say how they turn; mass and, in a mixer file, the arm are not in the files and must be given. The
-thrust follows from MPC_THR_HOVER: the vehicle hovers there.
+They contain positions and spin of the rotors; mass and, in a mixer file, the arm are not in the files and must be
+given. The thrust follows from MPC_THR_HOVER: the vehicle hovers there.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from ironbird.vehicles.mixer import MultirotorMixer, load_mixer
 
 _SET = re.compile(r"^\s*param\s+set(?:-default)?\s+([A-Z][A-Z0-9_]{1,15})\s+(\S+)", re.MULTILINE)
 _ROW = re.compile(r"^\d+[\t ]+\d+[\t ]+([A-Z][A-Z0-9_]{1,15})[\t ]+(\S+)[\t ]+[69]\s*$", re.MULTILINE)
-OLD_HOVER, TOP_RADPS, IDLE_RADPS, LEVER_M = 0.5, 1000.0, 150.0, 0.05  # where nothing is given
+OLD_HOVER, TOP_RADPS, IDLE_RADPS, LEVER_M = 0.5, 1000.0, 150.0, 0.05  # assumed if not given
 MOST_ROTORS = 12
 
 
 def read_params(path: Path) -> dict[str, float]:
-    """Parameters of an airframe script (`param set-default`) or of QGroundControl's parameter file."""
+    """Parameters in an airframe script (`param set-default`) or in QGroundControl's parameter file."""
     try:
         text = read_bytes(path).decode(errors="replace")
     except OSError as error:
         raise VehicleError(f"cannot read {path}: {error}") from None
-    found = {name: value for pattern in (_SET, _ROW) for name, value in pattern.findall(text)}
-    if not found:
+    texts = {name: value for pattern in (_SET, _ROW) for name, value in pattern.findall(text)}
+    if not texts:
         raise VehicleError(f"{path}: no parameter was found; give an airframe script or a .params file of PX4")
     numbers = {}
-    for name, value in found.items():
+    for name, value in texts.items():
         try:
             numbers[name] = as_number(value, f"{path}: {name}")
         except VehicleError:
-            continue  # a text, or a variable of the script
+            continue  # a text value, or a variable of the script
     return numbers
 
 
 def import_px4(path: Path, mass_kg: float | None, arm_m: float | None) -> Draft:
-    """A multicopter from PX4's files."""
+    """Import a multicopter from PX4's files."""
     if mass_kg is None or not 0 < mass_kg < 1e4:
         raise VehicleError(f"{path}: PX4's files say nothing of the mass: give one with --mass-kg")
     if path.suffix == ".mix":
@@ -88,7 +88,7 @@ def import_px4(path: Path, mass_kg: float | None, arm_m: float | None) -> Draft:
 
 
 def _thrust(mass_kg: float, count: int, hover: float, top: float, idle: float) -> float:
-    """Thrust coefficient with which the vehicle hovers at a throttle."""
+    """Thrust coefficient (N s^2) at which the vehicle hovers at the given throttle."""
     speed = idle + hover * (top - idle)
     return float(f"{mass_kg * STANDARD_GRAVITY_MPS2 / count / speed**2:.9g}")
 

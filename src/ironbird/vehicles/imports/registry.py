@@ -1,4 +1,4 @@
-"""The formats from which vehicles are imported, each one line."""
+"""Formats from which vehicles can be imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ironbird.vehicles.imports.px4 import import_px4
 
 @dataclass(frozen=True)
 class Given:
-    """What a file may lack and the user says."""
+    """Values that a file may lack and the user must give."""
 
     id: str | None = None
     mass_kg: float | None = None
@@ -36,17 +36,17 @@ ENDINGS = {".sdf": "sdf", ".urdf": "urdf", ".json": "ardupilot-json", ".params":
 
 
 def import_vehicle(path: Path, format: str | None = None, given: Given | None = None) -> Draft:
-    """A vehicle file from a file of another program; without a format the ending says which."""
+    """Import a file of another program as a draft of a vehicle file; by default the ending decides the format."""
     given = given or Given()
-    chosen = format or ENDINGS.get(path.suffix.lower())
-    if chosen is None:
+    kind = format or ENDINGS.get(path.suffix.lower())
+    if kind is None:
         raise VehicleError(f"{path}: its ending does not say what it is; give --format, one of {', '.join(FORMATS)}")
-    if chosen not in FORMATS:
-        raise UnknownNameError("format", chosen, FORMATS)
+    if kind not in FORMATS:
+        raise UnknownNameError("format", kind, FORMATS)
     try:
         with np.errstate(over="raise", invalid="raise"):
-            draft = FORMATS[chosen](path, given)
-    except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
+            draft = FORMATS[kind](path, given)
+    except (ArithmeticError, ValueError) as error:  # numbers that are valid singly but do not make a vehicle
         raise VehicleError(f"{path}: no vehicle can be made of its numbers ({error}); correct them") from error
     if given.id:
         draft.tables["id"] = as_id(given.id)

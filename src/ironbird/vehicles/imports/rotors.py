@@ -1,4 +1,4 @@
-"""A multicopter's file from what other formats say of it; what they never say is derived or assumed, and marked so."""
+"""A multicopter's vehicle file from imported data; missing values are derived or assumed, and marked as such."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import VehicleError
 from ironbird.vehicles.imports.draft import Draft
 
-DRAG_AT_MPS = 5.0  # where a drag that is linear in the speed equals Ironbird's, which goes with its square
-ROTOR_INERTIA = 0.02  # of a rotor: share of mass x arm^2 of the vehicle that is assumed if nothing is given
-RATE_GAIN, ATTITUDE_GAIN = (22.0, 22.0, 4.0), (8.0, 8.0, 2.0)  # of the F450, whose motors take 12 ms
-SLOWEST_SHARE = 0.35  # of the motors' bandwidth that the rate loop may use
+DRAG_AT_MPS = 5.0  # m/s at which a linear drag equals Ironbird's quadratic drag
+ROTOR_INERTIA = 0.02  # assumed inertia of a rotor as a share of the vehicle's mass x arm^2
+RATE_GAIN, ATTITUDE_GAIN = (22.0, 22.0, 4.0), (8.0, 8.0, 2.0)  # gains of the F450, whose motors have a lag of 12 ms
+SLOWEST_SHARE = 0.35  # share of the motors' bandwidth that the rate loop may use
 CELL_V, ENDURANCE_H = 3.7, 0.25
 
 
@@ -38,42 +38,42 @@ class RotorPart:
 
 @dataclass
 class MulticopterParts:
-    """What a source says of a multicopter; 0 or None is what it does not say."""
+    """Imported data of a multicopter; 0 or None for what the source does not give."""
 
     id: str
     title: str
-    source: str  # in words, for provenance: `iris.sdf`
+    source: str  # name of the source for provenance: `iris.sdf`
     mass_kg: float
     rotors: list[RotorPart]
     inertia_kgm2: np.ndarray | None = None
-    bottom_B_m: float = 0.0  # of the body below the centre of mass
-    foot_B_m: tuple[float, float] = (0.0, 0.0)  # half length and width of the body on the ground
+    bottom_B_m: float = 0.0  # m, lowest point of the body below the centre of mass
+    foot_B_m: tuple[float, float] = (0.0, 0.0)  # m, half length and half width of the body on the ground
     linear_drag_Nspm: float = 0.0
     drag_Ns2pm2: float = 0.0
     cells: int = 0
     capacity_Ah: float = 0.0
     resistance_ohm: float = 0.0
-    more: dict[str, str] = field(default_factory=dict)  # provenance of what differs from "published"
+    more: dict[str, str] = field(default_factory=dict)  # provenance of values that are not "published"
     missing: list[str] = field(default_factory=list)
 
 
 def draft_multicopter(parts: MulticopterParts) -> Draft:
-    """The file of a multicopter that flies with the reference autopilot."""
+    """The vehicle file of a multicopter that flies with the reference autopilot."""
     if len(parts.rotors) < 4:
         raise VehicleError(f"{parts.source}: {len(parts.rotors)} rotors that lift were found; a multicopter needs four")
     if not parts.mass_kg > 0:
         raise VehicleError(f"{parts.source}: its mass is {parts.mass_kg:g} kg; give one with --mass-kg")
-    said, arm = f"published: {parts.source}", _arm(parts.rotors)
-    provenance: dict[str, str] = {"body.mass_kg": said, **parts.more}
+    source, arm = f"published: {parts.source}", _arm(parts.rotors)
+    provenance: dict[str, str] = {"body.mass_kg": source, **parts.more}
     inertia = parts.inertia_kgm2
     if inertia is None:
-        # a disc of the arm's radius for a third of the mass, the rest near the middle
+        # assumed: a disc of the arm's radius with a third of the mass, the rest near the centre
         across = parts.mass_kg / 3 * arm**2 / 2
         inertia = np.diag([across, across, 1.8 * across])
         provenance.setdefault(
             "body.inertia_kgm2", "assumed: a third of the mass spread over a disc of the arm's radius"
         )
-    provenance.setdefault("body.*", said)
+    provenance.setdefault("body.*", source)
     lag = max(r.time_constant_s for r in parts.rotors) or 0.02
     tables: dict[str, Any] = {
         "id": parts.id,
@@ -82,11 +82,11 @@ def draft_multicopter(parts: MulticopterParts) -> Draft:
         "summary": f"{parts.mass_kg:g} kg multicopter with {len(parts.rotors)} rotors, from {parts.source}.",
         "body": {"mass_kg": round(parts.mass_kg, 9), "inertia_kgm2": _rounded(inertia)},
     }
-    tables |= _propulsion(parts, lag, provenance, said)
+    tables |= _propulsion(parts, lag, provenance, source)
     tables["airframe"] = _airframe(parts, inertia, provenance)
     tables["contact"] = _contact(parts, arm, provenance)
     tables["battery"] = _battery(parts, provenance)
-    # Gains are accelerations per error, so that those of the F450 fit others too, as far as the motors are quick enough
+    # Gains are accelerations per error, so those of the F450 fit other vehicles whose motors are fast enough
     share = min(1.0, SLOWEST_SHARE / (lag * RATE_GAIN[0]))
     tables["control"] = {
         "position_gain": 1.1, "velocity_gain": round(3.2 * max(share, 0.5), 3), "velocity_integral": 0.6,
@@ -107,7 +107,7 @@ def _arm(rotors: Sequence[RotorPart]) -> float:
     return float(np.mean([math.hypot(*r.position_B_m[:2]) for r in rotors])) or 0.2
 
 
-def _propulsion(parts: MulticopterParts, lag: float, provenance: dict[str, str], said: str) -> dict[str, Any]:
+def _propulsion(parts: MulticopterParts, lag: float, provenance: dict[str, str], source: str) -> dict[str, Any]:
     motors: dict[tuple[float, ...], str] = {}
     propellers: dict[tuple[float, ...], str] = {}
     rows, arm = [], _arm(parts.rotors)
@@ -127,13 +127,13 @@ def _propulsion(parts: MulticopterParts, lag: float, provenance: dict[str, str],
         if list(rotor.axis_B) != [0.0, 0.0, -1.0]:
             row["axis_B"] = [round(float(v), 9) for v in rotor.axis_B]
         rows.append(row)
-    provenance.setdefault("rotor.*", said)
+    provenance.setdefault("rotor.*", source)
     if not any(r.time_constant_s for r in parts.rotors):
         provenance.setdefault("motor.*.time_constant_s", "assumed: motors of this size")
     if not any(r.inertia_kgm2 for r in parts.rotors):
         provenance.setdefault("propeller.*.inertia_kgm2", "assumed: share of the vehicle's mass")
-    provenance.setdefault("motor.*", said)
-    provenance.setdefault("propeller.*", said)
+    provenance.setdefault("motor.*", source)
+    provenance.setdefault("propeller.*", source)
     return {
         "motor": {
             name: {"slope_radps": v[0], "idle_speed_radps": v[1], "time_constant_s": v[2]} for v, name in motors.items()
@@ -178,7 +178,8 @@ def _contact(parts: MulticopterParts, arm: float, provenance: dict[str, str]) ->
         x = y = 0.5 * arm
         z = 0.5 * arm
         provenance["contact.points_B_m"] = "assumed: landing gear of half the arm"
-    stiffness = parts.mass_kg * STANDARD_GRAVITY_MPS2 / 4 / 0.0014  # 1.4 mm under the own weight, as the F450
+    # compression of 1.4 mm under the vehicle's weight, as for the F450
+    stiffness = parts.mass_kg * STANDARD_GRAVITY_MPS2 / 4 / 0.0014
     provenance["contact.*"] = "assumed: 1.4 mm under the own weight, 0.6 of critical damping, rubber on concrete"
     damping = 0.6 * 2 * math.sqrt(stiffness * parts.mass_kg / 4)
     return {
@@ -196,14 +197,14 @@ def _battery(parts: MulticopterParts, provenance: dict[str, str]) -> dict[str, A
     speed = math.sqrt(weight / thrust)
     power_W = sum(r.torque_Nms2 for r in parts.rotors) * speed**3 / 0.7
     capacity = parts.capacity_Ah or round(max(power_W, 20.0) * ENDURANCE_H / (cells * CELL_V), 2)
-    said = f"published: {parts.source}"
-    for key, given in (
+    source = f"published: {parts.source}"
+    for key, value in (
         ("cells", parts.cells),
         ("capacity_Ah", parts.capacity_Ah),
         ("resistance_ohm", parts.resistance_ohm),
     ):
-        if given:
-            provenance.setdefault(f"battery.{key}", said)
+        if value:
+            provenance.setdefault(f"battery.{key}", source)
     provenance.setdefault("battery.capacity_Ah", "assumed: a quarter of an hour of hovering")
     provenance["battery.*"] = "assumed: not given"
     return {

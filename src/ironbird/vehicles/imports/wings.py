@@ -1,4 +1,4 @@
-"""A fixed wing's file from what other formats say of it; gear, launcher and control are those of a known plane."""
+"""A fixed wing's vehicle file from imported data; gear, launcher and control are those of a known plane."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.vehicles.imports.draft import Draft
 
-KNOWN = "px4_plane"  # whose gains and mission stand where nothing is given
+KNOWN = "px4_plane"  # plane whose gains and mission are used where nothing is given
 
 
 @dataclass
 class WingParts:
-    """What a source says of a plane: lifting surfaces (`panels`) or coefficients (`wing`), and its propeller."""
+    """Imported data of a plane: lifting surfaces (`panels`) or coefficients (`wing`), and its propeller."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ def draft_fixed_wing(parts: WingParts) -> Draft:
     from ironbird.vehicles.load import read_tables, vehicle_path
 
     known = read_tables(vehicle_path(KNOWN))
-    said = f"published: {parts.source}"
+    source = f"published: {parts.source}"
     tables: dict[str, Any] = {
         "id": parts.id,
         "title": parts.title,
@@ -85,10 +85,10 @@ def draft_fixed_wing(parts: WingParts) -> Draft:
         control[key] = round(control[key] * speed**2, 1)
     tables["control"] = control
     provenance = {
-        "body.*": said,
-        ("wing.*" if parts.wing else "panel.*"): said,
+        "body.*": source,
+        ("wing.*" if parts.wing else "panel.*"): source,
         "puller.no_thrust_speed_mps": "assumed: as Gazebo's motor model has it",
-        ("puller.*" if parts.puller else "simple_propeller.*"): said,
+        ("puller.*" if parts.puller else "simple_propeller.*"): source,
         "surfaces.*": "derived: names of the joints and signs of their gains",
         "servo.travel_rad": "derived: limits of the joints",
         "servo.*": f"assumed: as {KNOWN}",

@@ -1,4 +1,4 @@
-"""XML files of other programs, and numbers in them."""
+"""Reading of XML files of other programs, and of the numbers in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BYTES = 8 * 2**20
 
 
 def read_xml(path: Path) -> Element:
-    """The root of an XML file."""
+    """The root element of an XML file."""
     try:
         data = read_bytes(path, MOST_BYTES)
     except OSError as error:
@@ -32,7 +32,7 @@ def _plain(data: bytes) -> bytes:
 
 
 def number(parent: Element, tag: str, usual: float | None = None, where: str = "") -> float:
-    """A finite number below an element; raises if there is none and no usual value."""
+    """A finite number in a child element; raises if it is missing and there is no default `usual`."""
     text = parent.findtext(tag)
     if text is None or not text.strip():
         if usual is None:
@@ -42,17 +42,17 @@ def number(parent: Element, tag: str, usual: float | None = None, where: str = "
 
 
 def numbers(text: str | None, count: int, where: str) -> list[float]:
-    """A row of finite numbers, zeros if there is no text."""
+    """A list of finite numbers; zeros if there is no text."""
     if text is None or not text.strip():
         return [0.0] * count
-    found = [as_number(word, where) for word in text.split()]
-    if len(found) != count:
-        raise VehicleError(f"{where}: {len(found)} numbers, not {count}")
-    return found
+    values = [as_number(word, where) for word in text.split()]
+    if len(values) != count:
+        raise VehicleError(f"{where}: {len(values)} numbers, not {count}")
+    return values
 
 
 def as_number(text: str, where: str) -> float:
-    """A finite number."""
+    """A text as a finite number; raises an error that names `where`."""
     try:
         value = float(text)
     except ValueError:

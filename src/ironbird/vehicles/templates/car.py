@@ -29,21 +29,21 @@ from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_
 CONTROL_SAMPLE_S = 0.01
 NAVIGATOR_SAMPLE_S = 0.02
 MONITOR_SAMPLE_S = 0.01
-STEEPEST_RAD = 1.5  # a ground vehicle tips by its loads, not by the slope that it stands on
+STEEPEST_RAD = 1.5  # rad; a ground vehicle tips over by its wheel loads, not by the slope
 LEFT, RIGHT = -1.0, 1.0
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Body(BlockTable):
-    """Mass and where it is."""
+    """Mass, inertia and centre of mass of a car."""
 
     yaw_inertia_kgm2: Positive
     params = params_of(PlanarCar, "mass_kg front_m rear_m track_m cg_height_m roll_share transfer_time_s")
 
 
 class Wheels(BlockTable):
-    """Wheels, their drive and brakes, all four together."""
+    """The four wheels with their drive and brakes."""
 
     drive_force_N: Positive  # at the ground, at full drive
     drive_power_W: Positive
@@ -55,7 +55,7 @@ class Wheels(BlockTable):
 
 
 class SteeringTable(BlockTable):
-    """Steering actuator."""
+    """The steering actuator: range, rate and lag."""
 
     params = params_of(Servo, "max_angle_rad=travel max_rate_radps time_constant_s")
 
@@ -80,7 +80,7 @@ class SuspensionTable(Table):
     camber_radpm: Annotated[list[float], Field(min_length=2, max_length=2)] = [0.0, 0.0]  # D_f, D_r: per compression
 
     def params(self, body: Body) -> dict[str, Number]:
-        """Of `PlanarCar`. Heave is taken as settled: it takes a share of the pitch stiffness."""
+        """Parameters of `PlanarCar`. Heave is assumed settled: it takes a share of the pitch stiffness."""
         arms = np.array([body.front_m, -body.rear_m])
         halves = np.array(body.track_m) / 2
         raised = self.sprung_mass_kg * self.sprung_height_m**2
@@ -116,7 +116,7 @@ class TrailerTable(BlockTable):
 
 
 class Airframe(BlockTable):
-    """Drag of the body in the air."""
+    """Aerodynamic drag of the body."""
 
     params = params_of(AirframeDrag, "drag_Ns2pm2 damping_Nms2prad2")
 
@@ -137,13 +137,13 @@ class Control(PathTable):
 
 
 class Limits(Table):
-    """What ends a run."""
+    """Largest distance from home; beyond it the run ends."""
 
     max_distance_m: Positive = 2000.0
 
 
 class CarSpec(VehicleSpec):
-    """A car's file."""
+    """Content of a car's vehicle file."""
 
     mission: str = "parcours"
     body: Body
@@ -207,7 +207,7 @@ def _add_body(
 def _add_wheel(
     diagram: Diagram, spec: CarSpec, number: int, body: Handle, steering: Handle, links: dict[str, Port]
 ) -> None:
-    """A wheel with its tyre: 1 front left, 2 front right, 3 rear left, 4 rear right."""
+    """Add a wheel with its tyre: 1 front left, 2 front right, 3 rear left, 4 rear right."""
     table, wheels = spec.body, spec.wheels
     front, side = number <= 2, LEFT if number % 2 else RIGHT
     drive_share = wheels.front_drive_share if front else 1 - wheels.front_drive_share
@@ -238,7 +238,7 @@ def _add_corner(
     load: Port,
     links: dict[str, Port],
 ) -> Handle:
-    """Tyre and drive of one wheel; returns the tyre."""
+    """Add tyre and drive of one wheel; returns the tyre."""
     wheel, side = at.wheel(number), LEFT if position[1] < 0 else RIGHT
     place = {"position": position, "radius": params["radius"], "side": side}
     tyre = diagram.add(wheel.tyre.path, Tyre(), **place, **table.params)
@@ -256,9 +256,9 @@ def _add_corner(
 def _add_trailer(
     diagram: Diagram, spec: CarSpec, table: TrailerTable, car: Handle, parts: dict[str, Handle], links: dict[str, Port]
 ) -> None:
-    """A trailer with one axle: a body that the hitch carries in front and wheels 5 (left) and 6 carry behind."""
+    """Add a trailer with one axle, carried by the hitch in front and by wheels 5 (left) and 6 (right)."""
     ball = -spec.body.rear_m - table.overhang_m
-    ahead = table.drawbar_m - table.axle_behind_m  # from the centre of mass to the eye
+    ahead = table.drawbar_m - table.axle_behind_m  # m, from the centre of mass to the hitch eye
     params: dict[str, Number] = {
         "front": ahead,
         "track": [table.track_m, table.track_m],
@@ -272,8 +272,8 @@ def _add_trailer(
     ends: dict[str, Number] = {"ball": [ball, 0.0, 0.0], "drawbar": [ahead, 0.0, 0.0]}
     hitch = diagram.add(at.HITCH.path, Hitch(), **ends, **table.hitch)
     connect_ports(diagram, car, hitch, "p_NB_N", "v_NB_N", "R_NB", "w_NB_B")
-    for given, taken in (("p_NB_N", "p_N"), ("v_NB_N", "v_N"), ("R_NB", "R"), ("w_NB_B", "w")):
-        diagram.connect(body[given], hitch[f"trailer_{taken}"])
+    for output, suffix in (("p_NB_N", "p_N"), ("v_NB_N", "v_N"), ("R_NB", "R"), ("w_NB_B", "w")):
+        diagram.connect(body[output], hitch[f"trailer_{suffix}"])
     connect_ports(diagram, hitch, car, "force_B", "moment_B")
     diagram.connect(hitch.trailer_force, body.force_B)
     diagram.connect(hitch.trailer_moment, body.moment_B)
@@ -287,7 +287,7 @@ def _add_trailer(
 
 
 def add_path(diagram: Diagram, table: PathTable, control: Handle, seen: dict[str, Port]) -> None:
-    """The navigator of a ground vehicle, and its path to the controller; without a mission the vehicle stands."""
+    """Add the navigator of a ground vehicle, and connect its path to the controller; without a mission it stays."""
     block = GroundNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
     stand = mission_table([0.0, 0.0, 0.0, 0.0, 1e9])
     navigator = diagram.add(at.NAVIGATOR.path, block, count=1, table=stand, **table.path)
@@ -297,7 +297,7 @@ def add_path(diagram: Diagram, table: PathTable, control: Handle, seen: dict[str
 
 
 def add_bounds(diagram: Diagram, body: Handle, max_distance_m: float) -> None:
-    """Ends a run when the mission is done or the vehicle is far away."""
+    """Stop a run when the mission is done or the vehicle is too far away."""
     add_monitor(
         diagram, body, body.load, max_distance_m=max_distance_m, max_tilt_rad=STEEPEST_RAD, sample_s=MONITOR_SAMPLE_S
     )

@@ -63,7 +63,8 @@ from ironbird.vehicles.templates.wiring import add_link, connect_ports, connect_
 
 CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
-LEAST_LIFT_ANGLE_RAD = 0.03  # of attack in cruise, from zero lift: below, gusts and errors of pitch hide the speed
+# rad, least angle of attack in cruise from zero lift: below, gusts and pitch errors hide the speed
+LEAST_LIFT_ANGLE_RAD = 0.03
 PATH = (
     "path_kind", "path_origin", "path_course", "path_radius", "bank_set", "height_set", "climb_ahead", "airspeed_set",
     "speed_weight", "pitch_limits", "throttle_limits",
@@ -72,7 +73,7 @@ SURFACES = ("aileron", "elevator", "rudder")  # axes of the controller, and surf
 
 
 class Body(Table):
-    """Mass and its distribution."""
+    """Mass, inertia and their distribution in the body."""
 
     mass_kg: Positive
     inertia_kgm2: Matrix3
@@ -93,7 +94,7 @@ class WingTable(BlockTable):
 class PanelTable(BlockTable):
     """One lifting surface of an aircraft that is made of such; names as the Gazebo plug-in [LiftDrag]."""
 
-    surface: str = ""  # whose deflection acts on it; none if empty
+    surface: str = ""  # control surface whose deflection acts on it; none if empty
     params = params_of(
         LiftDragSurface,
         "area_m2 position_B_m upward_B? a0_rad cla cda alpha_stall_rad cla_stall cda_stall control_joint_rad_to_cl?",
@@ -131,13 +132,13 @@ class PullerTable(BlockTable):
 
 
 class ServoTable(BlockTable):
-    """Servos of all surfaces."""
+    """Travel, rate and lag of the servos of all surfaces."""
 
     params = params_of(Servo, "travel_rad time_constant_s max_rate_radps")
 
 
 class LauncherTable(BlockTable):
-    """Catapult; without `course_deg` it points to the north."""
+    """Catapult of a fixed wing; without `course_deg` it points north."""
 
     height_m: Positive
     pitch_deg: Annotated[float, Field(ge=0, lt=45)]
@@ -177,7 +178,7 @@ class GearTable(ContactTable):
         return self
 
     def wheel_base_m(self) -> float:
-        """From the wheels that do not turn to the steered ones."""
+        """Distance in m from the unsteered wheels to the steered ones."""
         assert self.wheels is not None
         steered = [self.points_B_m[n - 1][0] for n in self.wheels.steered]
         others = [self.points_B_m[n - 1][0] for n in self.wheels.points if n not in self.wheels.steered]
@@ -244,7 +245,7 @@ class FixedWingSpec(VehicleSpec):
     runway: RunwayTable | None = None
     start: StartTable
     control: ControlTable
-    battery: BatteryTable | None = None  # none has one that never empties
+    battery: BatteryTable | None = None  # without it the battery never empties
     sensors: SensorTable = SensorTable()
     limits: LimitTable = LimitTable()
 
@@ -277,15 +278,15 @@ class FixedWingSpec(VehicleSpec):
         return table.height_m, math.radians(table.pitch_deg), math.radians(table.course_deg)
 
     def approach(self) -> tuple[float, float, float]:
-        """As its controller lands."""
+        """Landing approach of its controller: height (m) of the glide, slope (deg), radius of circles (m)."""
         return self.control.approach_height_m, self.control.glide_slope_deg, self.control.loiter_radius_m
 
     def mixing(self) -> np.ndarray:
-        """Rows: surfaces; columns: aileron, elevator, rudder."""
+        """Mixing matrix; rows: surfaces, columns: aileron, elevator, rudder."""
         return np.array(list(self.surfaces.values()))
 
     def lift_angle_rad(self) -> float:
-        """Angle of attack of the start, counted from that of no lift."""
+        """Angle of attack in rad at the start, measured from zero lift."""
         if self.wing is not None:
             return self.start.angle_of_attack_rad + self.wing.CL_0 / self.wing.CL_alpha
         largest = max(self.panel.values(), key=lambda panel: panel.area_m2)
@@ -296,7 +297,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     """The diagram of a fixed wing, wired as [Dai] Eq. 3 and 4.
 
     `control_kind`: `truth` flies on the true state and begins in the air; `reference` on sensors and an estimator, from
-    the catapult. `airborne` says otherwise where a start of the true-state control is meant.
+    the catapult. `airborne` overrides whether the vehicle begins in the air.
     """
     airborne = control_kind == "truth" if airborne is None else airborne
     diagram = Diagram(spec.id)
@@ -332,7 +333,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     else:
         _use_estimate(diagram, spec, body, parts, navigator, control, motor, battery)
     contact = _add_gear(diagram, spec, body, parts["terrain"], navigator, control)
-    # Of a touch-down only the sink rate counts
+    # Only the sink rate matters in a touch-down
     add_crash(diagram, spec.limits, body, contact, hit="ground hit", along_share=0.0)
     add_brown_out(diagram, battery, navigator)
     return diagram
@@ -341,7 +342,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
 def add_aerodynamics(
     diagram: Diagram, spec: FixedWingSpec, body: Handle, air: Handle
 ) -> tuple[dict[str, Handle], Handle]:
-    """Wing or panels (by name), and the propeller, on a body; deflections, drive and density are left open."""
+    """Add wing or panels (by name) and the propeller to a body; deflections, drive and density stay unconnected."""
     if spec.wing is not None:
         aero = {"wing": diagram.add(at.WING.path, Wing(any_flow=spec.runway is not None), **spec.wing.params)}
     else:
@@ -349,7 +350,7 @@ def add_aerodynamics(
             name: diagram.add(f"panel/{name}", LiftDragSurface(), **panel.params) for name, panel in spec.panel.items()
         }
     propeller = _add_propeller(diagram, spec)
-    rates = air.w_air_B if "w_air_B" in air else body.w_NB_B  # angular gusts included where there are such
+    rates = air.w_air_B if "w_air_B" in air else body.w_NB_B  # with angular gusts if there are any
     for part in (*aero.values(), propeller):
         for name, port in (("v_air_B", air.v_air_B), ("airspeed", air.airspeed), ("w_NB_B", rates)):
             if name in part:
@@ -374,7 +375,7 @@ def _add_propeller(diagram: Diagram, spec: FixedWingSpec) -> Handle:
 def drive_surfaces(
     diagram: Diagram, spec: FixedWingSpec, aero: Mapping[str, Handle], deflections: Mapping[str, Port]
 ) -> None:
-    """Lead the surfaces' deflections to the panels, or as aileron, elevator and rudder to the wing."""
+    """Connect the surfaces' deflections to the panels, or as aileron, elevator and rudder to the wing."""
     if spec.wing is None:
         for name, panel in spec.panel.items():
             if panel.surface:
@@ -396,7 +397,7 @@ def drive_surfaces(
 
 
 def _start_in_the_air(diagram: Diagram, start: StartTable) -> None:
-    """Level flight without sideslip over ground: roll and pitch so that the velocity is horizontal, to the north."""
+    """Begin in level flight to the north without sideslip over ground: roll and pitch make the velocity horizontal."""
     alpha, roll = start.angle_of_attack_rad, start.roll_rad
     pitch = math.atan(math.tan(alpha) * math.cos(roll))
     forward, down = start.airspeed_mps * math.cos(alpha), start.airspeed_mps * math.sin(alpha)
@@ -407,7 +408,7 @@ def _start_in_the_air(diagram: Diagram, start: StartTable) -> None:
 
 
 def _constants(column: ca.SX) -> list[float]:
-    """Numbers of an expression that has no symbols."""
+    """Numbers of an expression without symbols."""
     return [float(ca.DM(entry)) for entry in ca.vertsplit(column)]
 
 
@@ -429,7 +430,7 @@ def _add_navigator(diagram: Diagram, spec: FixedWingSpec, height_m: float, airbo
         **spec.control.path,
         **more,
     )
-    for port in ("command", "link_stamp"):  # what a program outside may command
+    for port in ("command", "link_stamp"):  # inputs for an external program
         diagram.export(navigator[port])
     return navigator
 
@@ -448,7 +449,7 @@ def _add_control(diagram: Diagram, spec: FixedWingSpec, navigator: Handle) -> Ha
 
 
 def _add_surfaces(diagram: Diagram, spec: FixedWingSpec, control: Handle) -> dict[str, Port]:
-    """Mixer, links and servos; returns the deflections by surface."""
+    """Add mixer, links and servos; returns the deflections by surface."""
     start = spec.start
     commands = {name: control[name] for name in SURFACES}
     if tuple(spec.surfaces) != SURFACES:
@@ -468,7 +469,7 @@ def _add_surfaces(diagram: Diagram, spec: FixedWingSpec, control: Handle) -> dic
 
 
 def _add_throttle(diagram: Diagram, spec: FixedWingSpec, control: Handle, propeller: Handle) -> Handle | None:
-    """The link to the motor; returns the part that knows the shaft's speed, if any."""
+    """Add the link to the motor; returns the block with the shaft's speed, if any."""
     link = add_link(diagram, at.rotor(1), control.throttle, CONTROL_SAMPLE_S)
     if spec.puller is None:
         diagram.connect(link, propeller.throttle)
@@ -481,7 +482,7 @@ def _add_throttle(diagram: Diagram, spec: FixedWingSpec, control: Handle, propel
 
 
 def _add_battery(diagram: Diagram, table: BatteryTable | None, propeller: Handle) -> Handle | None:
-    """What the motor draws from, if the file has it: a falling voltage slows the propeller."""
+    """Add the battery, if the file has one: a falling voltage slows the propeller."""
     if table is None:
         return None
     battery = add_battery(diagram, table)
@@ -495,7 +496,7 @@ def _add_battery(diagram: Diagram, table: BatteryTable | None, propeller: Handle
 def _add_gear(
     diagram: Diagram, spec: FixedWingSpec, body: Handle, terrain: Handle, navigator: Handle, control: Handle
 ) -> Handle:
-    """Skids, or wheels with a servo that steers and a brake."""
+    """Add skids, or wheels with a steering servo and a brake."""
     table = spec.contact.wheels
     if table is None:
         return add_contact(diagram, spec.contact, body, terrain)
@@ -536,7 +537,7 @@ def _use_estimate(
     motor: Handle | None,
     battery: Handle | None,
 ) -> None:
-    """Sensors with the pitot tube and the rangefinder, the estimator, and what control and navigator take of them."""
+    """Add the sensors with pitot tube and rangefinder and the estimator, and connect control and navigator to them."""
     cruise = spec.puller.top_speed_radps * spec.start.throttle if spec.puller is not None else 0.0
     shaking = {**VIBRATION, "vibration_speed": cruise} if cruise else VIBRATION
     suite = Suite(
@@ -569,7 +570,7 @@ def _use_estimate(
 
 
 def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: Handle) -> Handle:
-    """What checks the tube, or gives the airspeed without it."""
+    """Add the block that checks the pitot tube, or estimates the airspeed without it."""
     check = diagram.add(
         at.airspeed(1).check.path,
         AirspeedCheck(sample_s=AIRSPEED_SAMPLE_S),

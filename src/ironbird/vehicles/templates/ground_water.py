@@ -1,4 +1,4 @@
-"""What vehicles on ground and water share: what the controller sees, what ends a run."""
+"""Parts shared by vehicles on ground and water: the state for the controller, and limits of a run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ironbird.vehicles.templates.reference_autopilot import SAMPLE_S, add_senses
 from ironbird.vehicles.templates.sensors import Products, Suite
 from ironbird.vehicles.templates.wiring import connect_ports
 
-NO_LIMIT = 1e3  # m/s: an impact that these vehicles do not have
+NO_LIMIT = 1e3  # m/s: these vehicles have no limit for impacts
 
 
 class SensorTable(Table):
-    """Which products measure position and height; those of `blocks/sensors/products.py`."""
+    """Products that measure position and height; names of `blocks/sensors/products.py`."""
 
     position: str = "ublox_m8n"
     height: str = "ms5611"
@@ -45,7 +45,7 @@ def add_state(
     *,
     start_height_m: float,
 ) -> dict[str, Port]:
-    """What navigator and controller see, by the names of their ports: the true state, or what the senses make of it.
+    """Signals for navigator and controller by port name: the true state, or the estimate from sensors.
 
     With `reference` there is `ready` as well, and velocity through the water comes from a log.
     """
@@ -53,7 +53,7 @@ def add_state(
     names = ("p_NB_N", "v_NB_N", "v_NB_B", "R_NB", "w_NB_B", "euler", *(["v_water_B"] if wet else []))
     if control_kind == "truth":
         return {name: body[name] for name in names}
-    chosen = Products(gnss=(sensors.position,), barometer=(sensors.height,))
+    products = Products(gnss=(sensors.position,), barometer=(sensors.height,))
     suite = Suite(
         magnetometers=1,
         gnss=1,
@@ -61,7 +61,7 @@ def add_state(
         optical_flows=0,
         airspeeds=0,
         speed_logs=int(wet),
-        products=chosen,
+        products=products,
     )
     senses = add_senses(diagram, body, parts, spec.home, suite, rotors=(), battery=None, start_height_m=start_height_m)
     estimator = senses.estimator
@@ -77,7 +77,7 @@ def add_state(
 def add_monitor(
     diagram: Diagram, body: Handle, load: Port, *, max_distance_m: float, max_tilt_rad: float, sample_s: float
 ) -> Handle:
-    """Stop when the vehicle is too far away or the mission is done; what tilt means is left to the template."""
+    """Stop when the vehicle is too far away or the mission is done; the template connects the tilt."""
     limits = {"max_impact": NO_LIMIT, "max_ground_tilt": max_tilt_rad, "max_distance": max_distance_m}
     crash = diagram.add(at.CRASH.path, CrashDetector(sample_s=sample_s), **limits)
     connect_ports(diagram, body, crash, "p_NB_N", "v_NB_N", "R_NB")

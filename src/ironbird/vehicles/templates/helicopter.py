@@ -48,7 +48,7 @@ from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_
 
 
 class BladeTable(BlockTable):
-    """Blades of a rotor."""
+    """Blades of a rotor: radius, chord and lift."""
 
     blades: Annotated[int, Field(ge=1)]
     spin: Literal["ccw", "cw"]
@@ -58,15 +58,15 @@ class BladeTable(BlockTable):
     )
 
     def disc_area_m2(self) -> float:
-        """A = pi R^2."""
+        """Area of the rotor disc in m^2: A = pi R^2."""
         return math.pi * self.radius_m**2
 
     def induced_mps(self, thrust_N: float) -> float:
-        """In hover at sea level, momentum theory [Leishman2006] Ch. 2."""
+        """Induced velocity in m/s in hover at sea level, momentum theory [Leishman2006] Ch. 2."""
         return math.sqrt(thrust_N / (2 * SEA_LEVEL_DENSITY_KGPM3 * self.disc_area_m2() * self.wake_factor))
 
     def lift_pitch_rad(self, thrust_N: float, tip_mps: float) -> float:
-        """Pitch that a thrust needs when nothing flows through the disc, at sea level [Gavrilets2015]."""
+        """Blade pitch in rad for a thrust without inflow through the disc, at sea level [Gavrilets2015]."""
         size = 0.5 * SEA_LEVEL_DENSITY_KGPM3 * self.lift_slope_prad * self.blades * self.chord_m * self.radius_m
         return 3 * thrust_N / (size * tip_mps**2)
 
@@ -104,7 +104,7 @@ class EngineTable(BlockTable):
 
 
 class ServoTable(BlockTable):
-    """A servo."""
+    """A servo: travel, speed and lag."""
 
     servo = params_of(Servo, "travel_rad time_constant_s max_rate_radps")
 
@@ -120,13 +120,13 @@ class SwashTable(ServoTable):
 
 
 class TailServoTable(ServoTable):
-    """Servo of the tail pitch."""
+    """Servo of the tail rotor's blade pitch."""
 
     params = params_of(HelicopterControl, "neutral_pitch_rad=tail_0 travel_rad=tail_travel")
 
 
 class ControlTable(BlockTable):
-    """Gains."""
+    """Gains of the controller of a helicopter."""
 
     max_tilt_deg: Annotated[float, Field(gt=0, lt=57)]
     gains = params_of(
@@ -138,7 +138,7 @@ class ControlTable(BlockTable):
 
 
 class HelicopterSpec(VehicleSpec):
-    """A helicopter's file."""
+    """Content of a helicopter's vehicle file."""
 
     body: Body
     main_rotor: MainRotorTable
@@ -155,23 +155,23 @@ class HelicopterSpec(VehicleSpec):
 
 @dataclass(frozen=True)
 class Hover:
-    """A hover at sea level by momentum theory, without drag: what the controller assumes."""
+    """A hover at sea level by momentum theory, without drag: assumed by the controller."""
 
     thrust_N: float
     induced_mps: float
     profile_torque_Nm: float
-    tail_arm_m: float  # over the share of the tail thrust that the fin leaves
-    tail_thrust_N: float  # of the rotor alone
+    tail_arm_m: float  # divided by the share of the tail thrust that the fin leaves
+    tail_thrust_N: float  # thrust of the tail rotor alone
     side_force_N: float
 
 
 def tail_blockage(spec: HelicopterSpec) -> float:
-    """Share of the tail rotor's thrust that the fin takes: 3/4 S_fin / (pi R^2), [Padfield2007] Ch. 3."""
+    """Share of the tail rotor's thrust that the fin blocks: 3/4 S_fin / (pi R^2), [Padfield2007] Ch. 3."""
     return 0.75 * spec.fuselage.fin_area_m2 / spec.tail_rotor.disc_area_m2()
 
 
 def hover(spec: HelicopterSpec) -> Hover:
-    """Thrust against weight, tail thrust against torque."""
+    """The hover: thrust equals weight, tail thrust balances torque."""
     main = spec.main_rotor
     thrust = spec.body.mass_kg * STANDARD_GRAVITY_MPS2
     induced = main.induced_mps(thrust)
@@ -184,7 +184,7 @@ def hover(spec: HelicopterSpec) -> Hover:
 
 
 def hover_pitch_rad(spec: HelicopterSpec) -> float:
-    """Collective pitch of that hover: for the lift, and against the inflow [Gavrilets2015]."""
+    """Collective pitch in rad of that hover: for the lift, and against the inflow [Gavrilets2015]."""
     main, assumed = spec.main_rotor, hover(spec)
     tip = main.speed_radps * main.radius_m
     return main.lift_pitch_rad(assumed.thrust_N, tip) + 1.5 * assumed.induced_mps / tip
@@ -229,7 +229,7 @@ def build(spec: HelicopterSpec, control_kind: str = "truth") -> Diagram:
 def add_rotors(
     diagram: Diagram, spec: HelicopterSpec, body: Handle, parts: dict[str, Handle]
 ) -> tuple[Handle, Handle, Handle]:
-    """Main rotor, tail rotor, fuselage and engine on a body; pitches and throttle are left open."""
+    """Add main rotor, tail rotor, fuselage and engine to a body; pitches and throttle stay unconnected."""
     table, far, motor = spec.main_rotor, spec.tail_rotor, spec.engine
     inertia = motor.inertia_ratio * table.blade_inertia_kgm2 * table.blades
     main = diagram.add(

@@ -1,4 +1,4 @@
-"""The mission that a vehicle has before a flight gives it another."""
+"""Default mission of a vehicle, until a flight sets another."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ from ironbird.vehicles.templates.sensors import Suite
 from ironbird.vehicles.templates.wiring import add_link, connect_ports, lead_air
 
 OPPOSITE_SHARE = 0.5  # thrust of the rotor opposite a lost one over that of the others, as in [Mueller2014]
-RATE_WEIGHT, AXIS_WEIGHT = 13.0, 120.0  # rad/s^2 that are worth an error of one rad/s, and of one in the axis
-SETTLED = 20  # rounds in which spin and thrusts settle
-MOST_LEAN = 0.26  # rad: of the axis of a spin in the body
+RATE_WEIGHT, AXIS_WEIGHT = 13.0, 120.0  # rad/s^2 per error of one rad/s, and of one in the axis
+SETTLED = 20  # iterations in which spin and thrusts converge
+MOST_LEAN = 0.26  # rad, largest tilt of the spin axis in the body
 DESIGN_GRAVITY_MPS2 = 9.81  # of the hover that sets `yaw_lag`; standard gravity would change the bytes of every flight
 
 
@@ -78,13 +78,13 @@ class MotorTable(BlockTable):
         return self
 
     def add(self, diagram: Diagram, rotor: at.Actuator) -> Handle:
-        """The motor at its rotor's place."""
+        """Add the motor block of a rotor."""
         if self.time_constant_s is not None:
             return diagram.add(rotor.motor.path, Motor(), **self.first_order, **self.curve)
         return diagram.add(rotor.motor.path, MotorSecondOrder(), **self.second_order, **self.curve)
 
     def top_speed_radps(self) -> float:
-        """The most that the curve gives between zero and full throttle, at full voltage."""
+        """Largest speed in rad/s between zero and full throttle, at full voltage."""
         bend = self.quadratic_radps
         best = min(1.0, -self.slope_radps / (2 * bend)) if bend < 0 else 1.0
         return self.slope_radps * best + self.idle_speed_radps + bend * best * best
@@ -94,8 +94,8 @@ class PropellerTable(BlockTable):
     """A propeller with the spinning part of its motor.
 
     Coefficients of moving air are 0 if they are left out: `ironbird.vehicles.rotor_air` makes them from tables.
-    `diameter_m` brings ground effect, vortex ring and wakes of other rotors; without any of these keys the rotor does
-    not feel the air move.
+    `diameter_m` enables ground effect, vortex ring and wakes of other rotors; without any of these keys the rotor's
+    forces do not depend on the air's motion.
     """
 
     diameter_m: Positive | None = None
@@ -110,19 +110,19 @@ class PropellerTable(BlockTable):
 
     @property
     def in_air(self) -> bool:
-        """Whether the rotor feels the air move."""
+        """Whether the rotor's forces depend on the motion of the air."""
         return self.diameter_m is not None or any(value for name, value in self.air.items() if name != "body_spin")
 
 
 class WakeTable(BlockTable):
-    """Switches of what ground and wakes do to rotors whose diameter is given."""
+    """Switches for the effects of ground and wakes on rotors with a given diameter."""
 
     interference: bool = True
     params = params_of(RotorWakes, "ground_effect? vortex_ring? fluctuation?")
 
 
 class RotorTable(BlockTable):
-    """Where a motor and propeller sit; motor order is that of the autopilot."""
+    """Position of a rotor, its motor and propeller; the order is the autopilot's motor order."""
 
     name: str
     spin: Literal["ccw", "cw"]
@@ -131,7 +131,7 @@ class RotorTable(BlockTable):
     params = params_of(Rotor, "position_B_m axis_B?")
 
     def check(self, what: str, motors: dict[str, MotorTable], propellers: dict[str, PropellerTable]) -> None:
-        """Raise if it names a motor or propeller that the file does not have."""
+        """Raise if it names a motor or propeller that is not in the file."""
         if self.motor not in motors:
             raise ValueError(f"{what} names motor '{self.motor}'; known: {', '.join(motors)}")
         if self.propeller not in propellers:
@@ -152,7 +152,7 @@ class ControlTable(BlockTable):
     max_tilt_deg: Annotated[float, Field(gt=0, lt=80)]
     cruise_speed_mps: Positive = 5.0
     cruise_acceleration_mps2: Positive = 2.0
-    lands_spinning: bool = False  # without one of four rotors
+    lands_spinning: bool = False  # after the loss of one of four rotors
     gains = params_of(
         MulticopterControl,
         "position_gain>0 velocity_gain>0 velocity_integral attitude_gain rate_gain rate_integral max_speed_mps "
@@ -172,7 +172,7 @@ class HeatTable(BlockTable):
 
 
 class MulticopterSpec(VehicleSpec):
-    """A multicopter's file."""
+    """Content of a multicopter's vehicle file."""
 
     body: Body
     motor: dict[str, MotorTable]
@@ -182,7 +182,7 @@ class MulticopterSpec(VehicleSpec):
     airframe: AirframeTable
     contact: ContactTable
     battery: BatteryTable
-    heat: HeatTable | None = None  # none has drives that stay cold
+    heat: HeatTable | None = None  # without it drives stay cold
     control: ControlTable
     wakes: WakeTable = WakeTable()
     sensors: SensorTable = SensorTable()
@@ -204,12 +204,12 @@ class MulticopterSpec(VehicleSpec):
         return self
 
     def hover_lift_N(self) -> float:
-        """What its rotors lift at full throttle at rest, in air of the density of their coefficients."""
+        """Lift in N of its rotors at full throttle at rest, at the air density of their coefficients."""
         parts = [(self.motor[rotor.motor], self.propeller[rotor.propeller], rotor) for rotor in self.rotor]
         return float(sum(-r.axis_B[2] * p.thrust_coefficient_Ns2 * m.top_speed_radps() ** 2 for m, p, r in parts))
 
     def tail_number(self) -> int | None:
-        """Which rotor the tail servo tilts, from 0."""
+        """Index (from 0) of the rotor that the tail servo tilts."""
         return [rotor.name for rotor in self.rotor].index(self.tail.rotor) if self.tail else None
 
 
@@ -226,7 +226,7 @@ def effectiveness(spec: MulticopterSpec) -> np.ndarray:
 
 
 def allocation(spec: MulticopterSpec) -> np.ndarray:
-    """Thrust, roll, pitch and yaw moment to rotor thrusts, n x 4; a tail servo takes the yaw from the rotors."""
+    """Matrix from thrust, roll, pitch and yaw moment to rotor thrusts, n x 4; with a tail servo rotors do not yaw."""
     effect = effectiveness(spec)
     if spec.tail is None:
         return np.asarray(np.linalg.pinv(effect))
@@ -234,7 +234,7 @@ def allocation(spec: MulticopterSpec) -> np.ndarray:
 
 
 def exchange(effect: np.ndarray) -> np.ndarray:
-    """Column j: how all rotors change when rotor j changes by one newton and thrust and moments stay, n x n.
+    """Column j: change of all rotors when rotor j changes by one newton at constant thrust and moments, n x n.
 
     These are the columns of the projection on the null space [Oppenheimer2006], scaled to one in the diagonal.
     """
@@ -257,7 +257,7 @@ def allocations_without(effect: np.ndarray) -> np.ndarray:
         left = effect[:, others]
         inverse = np.linalg.pinv(left[:3])
         block[others, :3] = inverse
-        turn = left[3] - inverse @ (left[:3] @ left[3])  # of the yaw moments, what the other three do not see
+        turn = left[3] - inverse @ (left[:3] @ left[3])  # part of the yaw moments that does not affect the other three
         block[others, 3] = turn / max(float(turn @ turn), 1e-12)
         blocks.append(block)
     return np.hstack(blocks)
@@ -267,8 +267,8 @@ def allocations_without(effect: np.ndarray) -> np.ndarray:
 class Spin:
     """The steady spin of a quadcopter without one rotor, and the gains around it."""
 
-    axis_B: np.ndarray  # upwards, unit length: stays upright
-    rate_radps: float  # yaw
+    axis_B: np.ndarray  # upward unit vector that stays vertical
+    rate_radps: float  # yaw rate
     opposite_N: float  # thrust of the rotor opposite the lost one
     gains: np.ndarray  # 8 x SPINS, at 0 to 1.5 times the rate
 
@@ -277,8 +277,9 @@ def spin_without(spec: MulticopterSpec, lost: int) -> Spin:
     """The relaxed hover of [Mueller2014] after the loss of a rotor, by number from 0.
 
     The rotor opposite the lost one gives OPPOSITE_SHARE of the others' thrust, or less where the body would lean by
-    more than MOST_LEAN: the moment of its thrust keeps the axis turning, w x (J w + H). In yaw the rotors' torque meets
-    their drag round the arm and the body's. Gains are linear-quadratic for the rates and the axis in body axes.
+    more than MOST_LEAN: the moment of its thrust keeps the axis turning, w x (J w + H). In yaw the rotors' torque
+    balances their drag round the arm and the body's. Gains are linear-quadratic for the rates and the axis in body
+    axes.
     """
     rotors, weight = spec.rotor, spec.body.mass_kg * DESIGN_GRAVITY_MPS2
     propellers = [spec.propeller[rotor.propeller] for rotor in rotors]
@@ -297,15 +298,15 @@ def spin_without(spec: MulticopterSpec, lost: int) -> Spin:
         rate = math.copysign((math.sqrt(linear**2 + 4 * squared * abs(drive)) - linear) / (2 * squared), drive)
         momentum = -float(ways @ (speeds * [q.inertia_kgm2 for q in propellers]))
         stiffness = rate * ((inertia[2] - inertia[:2].mean()) * rate + momentum)  # N m per slope of the axis
-        wanted = OPPOSITE_SHARE * float(thrusts.max() * arms[opposite]) / stiffness
-        slope = math.copysign(min(abs(wanted), math.tan(MOST_LEAN)), wanted)
-        given = slope * stiffness / float(arms[opposite])
-        shares[opposite] = given / float(thrusts.max())
+        lean = OPPOSITE_SHARE * float(thrusts.max() * arms[opposite]) / stiffness
+        slope = math.copysign(min(abs(lean), math.tan(MOST_LEAN)), lean)
+        thrust = slope * stiffness / float(arms[opposite])
+        shares[opposite] = thrust / float(thrusts.max())
     axis = np.array([*(slope * places[opposite, :2] / arms[opposite]), -1.0])
     axis /= np.linalg.norm(axis)
-    # What the two pairs may add or take away, as angular acceleration: along the arm by the neighbours, across it by
+    # Angular acceleration that the two pairs can add or remove: along the arm by the neighbours, across it by
     # the opposite rotor alone, which cannot pull
-    scarce = max(OPPOSITE_SHARE * float(thrusts.max()) / given, 1.0)
+    scarce = max(OPPOSITE_SHARE * float(thrusts.max()) / thrust, 1.0)
     along = places[opposite, :2] / arms[opposite]
     across = np.array([-along[1], along[0]])
     price = np.outer(along, along) + scarce**2 * np.outer(across, across)
@@ -320,7 +321,7 @@ def spin_without(spec: MulticopterSpec, lost: int) -> Spin:
         weights = np.diag([RATE_WEIGHT**2] * 2 + [AXIS_WEIGHT**2] * 2)
         gain = regulator(*zero_order_hold(A, B, CONTROL_SAMPLE_S), weights, price)
         columns.append((inertia[:2, None] * gain).ravel())
-    return Spin(axis, rate, given, np.array(columns).T)
+    return Spin(axis, rate, thrust, np.array(columns).T)
 
 
 def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
@@ -358,13 +359,13 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
 
 
 def hover_radps(spec: MulticopterSpec) -> float:
-    """Speed of the rotors at which they carry the weight, all alike, without losses."""
+    """Speed in rad/s of the rotors at which they carry the weight, all equal, without losses."""
     thrust = sum(spec.propeller[rotor.propeller].thrust_coefficient_Ns2 for rotor in spec.rotor)
     return math.sqrt(spec.body.mass_kg * DESIGN_GRAVITY_MPS2 / thrust)
 
 
 def add_cascade(diagram: Diagram, spec: MulticopterSpec) -> Handle:
-    """The block of position, attitude and rate control, not wired yet."""
+    """Add the block of position, attitude and rate control, not yet connected."""
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
     thrust = [q.thrust_coefficient_Ns2 for q in propellers]
@@ -378,10 +379,10 @@ def add_cascade(diagram: Diagram, spec: MulticopterSpec) -> Handle:
     if len(spec.rotor) > 4 or spins:
         more["without"] = allocations_without(effect).tolist()
     if spins:
-        found = [spin_without(spec, lost) for lost in range(len(spec.rotor))]
-        more["lean"] = np.array([spin.axis_B for spin in found]).T.tolist()
-        more["spin_step"] = [1.5 * spin.rate_radps / (SPINS - 1) for spin in found]
-        more["spin_gains"] = np.hstack([spin.gains for spin in found]).tolist()
+        steady_spins = [spin_without(spec, lost) for lost in range(len(spec.rotor))]
+        more["lean"] = np.array([spin.axis_B for spin in steady_spins]).T.tolist()
+        more["spin_step"] = [1.5 * spin.rate_radps / (SPINS - 1) for spin in steady_spins]
+        more["spin_gains"] = np.hstack([spin.gains for spin in steady_spins]).tolist()
         more["rotor_inertia"] = [SPIN[r.spin] * spec.propeller[r.propeller].inertia_kgm2 for r in spec.rotor]
     tail = spec.tail_number()
     if spec.tail is not None and tail is not None:
@@ -415,7 +416,7 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
 
 
 def add_wakes(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> Handle | None:
-    """What ground and wakes do to the rotors; None if a diameter is not known."""
+    """Add the effects of ground and wakes on the rotors; None if a diameter is not known."""
     propellers = [spec.propeller[rotor.propeller] for rotor in spec.rotor]
     sizes = [q.diameter_m for q in propellers if q.diameter_m is not None]
     if len(sizes) < len(propellers):
@@ -449,7 +450,7 @@ def add_wakes(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict
 def add_rotors(
     diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle], control: Handle, battery: Handle
 ) -> list[Handle]:
-    """All rotors that lift, in the air that they share; returns their motors."""
+    """Add all lifting rotors with the effects between them; returns their motors."""
     wakes = add_wakes(diagram, spec, body, parts)
     return [
         add_rotor(diagram, spec, number, rotor, body, parts, control, battery, wakes)
@@ -468,7 +469,7 @@ def add_rotor(
     battery: Handle,
     wakes: Handle | None = None,
 ) -> Handle:
-    """Motor, propeller and the link to them, driven by the control's port `throttle_N`; returns the motor."""
+    """Add motor, propeller and command link of a rotor, driven by the control's `throttle_N`; returns the motor."""
     place = at.rotor(number)
     motor = spec.motor[rotor.motor].add(diagram, place)
     tilting = spec.tail is not None and spec.tail.rotor == rotor.name
@@ -510,7 +511,7 @@ def add_rotor(
     return motor
 
 
-MAV_TYPES = {  # of MAVLink, by the number of rotors
+MAV_TYPES = {  # MAV_TYPE by the number of rotors
     2: "MAV_TYPE_COAXIAL", 3: "MAV_TYPE_TRICOPTER", 4: "MAV_TYPE_QUADROTOR", 6: "MAV_TYPE_HEXAROTOR",
     8: "MAV_TYPE_OCTOROTOR", 10: "MAV_TYPE_DECAROTOR", 12: "MAV_TYPE_DODECAROTOR",
 }  # fmt: skip

@@ -1,6 +1,7 @@
-"""The reference autopilot's senses: sensors with fault taps, voting, estimation (S_sens, part of S_ctrl).
+"""Sensors of the reference autopilot with fault taps, voting, and estimation (S_sens, part of S_ctrl).
 
-How far the estimator trusts its sensors is no part of a vehicle's file: it follows from the products (`trust.py`).
+The estimator's noise parameters are not in a vehicle's file: they follow from the sensor products
+(`estimator_noise.py`).
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, BATTERY_SAMPL
 from ironbird.vehicles.templates.wiring import connect_ports
 
 SAMPLE_S = 0.004
-VOTE_SAMPLE_S = 0.02  # of all voters but that of the inertial units
-GNSS_QUALITY = ("fix_type", "eph", "epv", "speed_accuracy")  # of a receiver; the voter's ports are `gnss_...`
+VOTE_SAMPLE_S = 0.02  # s, of all voters except that of the inertial units
+GNSS_QUALITY = ("fix_type", "eph", "epv", "speed_accuracy")  # signals of a receiver; the voter's ports are `gnss_...`
 
 
 @dataclass(frozen=True)
 class Senses:
-    """What the controller and navigator are wired to."""
+    """Sensors and estimator to which controller and navigator are connected."""
 
     estimator: Handle
     gauge: Handle | None
-    log: Handle | None = None  # velocity through the water, behind its tap
+    log: Handle | None = None  # velocity through the water, after its tap
     rotors: tuple[Handle, ...] = ()  # telemetry of their speeds
 
 
@@ -53,7 +54,7 @@ def add_senses(
     battery: Handle | None,
     start_height_m: float,
 ) -> Senses:
-    """Sensors, voters and the estimator."""
+    """Add sensors, voters and the estimator."""
     sensors = add_sensors(diagram, body, parts, suite, rotors=rotors, battery=battery)
     imu = diagram.add(at.IMU_VOTER.path, ImuVoter(suite.imus, sample_s=SAMPLE_S))
     for i, (accel, gyro) in enumerate(zip(sensors["accel"], sensors["gyro"], strict=True), start=1):
@@ -100,17 +101,17 @@ def add_senses(
     used = ((imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)), (gnss, tuple(GNSS)))
     for source, ports in used:
         connect_ports(diagram, source, estimator, *(port for port in ports if port in estimator))
-    told = {
+    status = {
         "imu_stamp": imu.stamp, "imu_healthy": imu.healthy, "mag_stamp": mag.stamp, "baro_stamp": baro.stamp,
         "baro_sound": gnss.baro_sound, "gnss_stamp": gnss.stamp, "gnss_velocity_stamp": gnss.velocity_stamp,
         "gnss_used": gnss.used, "gnss_agreed": gnss.agreed,
     }  # fmt: skip
-    for name, told_by in told.items():
+    for name, signal in status.items():
         if name in estimator:
-            diagram.connect(told_by, estimator[name])
+            diagram.connect(signal, estimator[name])
     if "flow" in estimator:
         _connect_flow(diagram, sensors["flow"][0], sensors["range"][0], estimator)
-    # The estimate decides between the good source and the bad one
+    # The estimate selects the good source
     diagram.connect(estimator.R_NB, mag.R_NB)
     diagram.connect(estimator.v_NB_N, gnss.v_NB_N)
     diagram.connect(baro.baro_height, gnss.baro_height)
@@ -124,7 +125,7 @@ def add_senses(
 
 
 def _connect_flow(diagram: Diagram, flow: Handle, ground: Handle, estimator: Handle) -> None:
-    """Give the estimator the first optical flow sensor and the distance to the ground, with their quality."""
+    """Connect the first optical flow sensor and the distance to the ground, with their quality, to the estimator."""
     diagram.connect(flow.value, estimator.flow)
     diagram.connect(flow.stamp, estimator.flow_stamp)
     diagram.connect(diagram.port(at.optical_flow(1).chip("quality")), estimator.flow_quality)
@@ -134,7 +135,7 @@ def _connect_flow(diagram: Diagram, flow: Handle, ground: Handle, estimator: Han
 
 
 def add_pitot(diagram: Diagram, part: at.Part) -> Handle:
-    """Airspeed from the pressures that the first pitot tube and barometer measure."""
+    """Add the airspeed from the pressures of the first pitot tube and barometer."""
     pitot = diagram.add(part.path, PitotAirspeed(sample_s=AIRSPEED_SAMPLE_S))
     tube, static = at.airspeed(1).tap, at.barometer(1).tap
     diagram.connect(diagram.port(tube.value), pitot.pressure)

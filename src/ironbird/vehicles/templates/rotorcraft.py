@@ -1,4 +1,4 @@
-"""What vehicles with rotors share: mass, landing gear, battery, airframe, sensor suite, limits, and their wiring."""
+"""Parts shared by vehicles with rotors: mass, landing gear, battery, airframe, sensors, limits and connections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
 MONITOR_SAMPLE_S = 0.01
 BATTERY_SAMPLE_S = 0.01
-ARM_TIME_S = 3.0  # the estimator settles before arming
+ARM_TIME_S = 3.0  # s in which the estimator settles before arming
 HOVER_HEIGHT_M = 10.0
 STATE = ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B")
 OFFBOARD = ("command", "link_stamp", "offboard_kind", "offboard_position", "offboard_velocity", "offboard_yaw")
@@ -41,7 +41,7 @@ Matrix3 = Annotated[list[Vector3], Field(min_length=3, max_length=3)]
 
 
 class Body(Table):
-    """Mass and its distribution."""
+    """Mass, inertia and their distribution in the body."""
 
     mass_kg: Positive
     inertia_diag_kgm2: Vector3 | None = None
@@ -54,7 +54,7 @@ class Body(Table):
         return self
 
     def inertia(self) -> np.ndarray:
-        """As a 3x3 matrix."""
+        """Inertia as a 3x3 matrix in kg m^2."""
         return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
 
 
@@ -75,13 +75,13 @@ class BatteryTable(BlockTable):
 
 
 class ContactTable(BlockTable):
-    """Landing gear."""
+    """Landing gear: contact points and their stiffness."""
 
     points_B_m: Annotated[list[Vector3], Field(min_length=3)]
     params = params_of(GroundContact, "stiffness_Npm damping_Nspm friction grip_stiffness_Npm grip_damping_Nspm")
 
     def lowest_m(self) -> float:
-        """How far the gear reaches below the centre of mass."""
+        """Distance in m of the gear's lowest point below the centre of mass."""
         return max(point[2] for point in self.points_B_m)
 
 
@@ -129,7 +129,7 @@ class SensorTable(Table):
 
 
 class LimitTable(BlockTable):
-    """What counts as a crash."""
+    """Limits of speed, tilt and distance that count as a crash."""
 
     max_impact_mps: Positive = 3.0
     max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0
@@ -140,33 +140,33 @@ class LimitTable(BlockTable):
 def add_body_in_air(
     diagram: Diagram, home: Home, environment: Environment, table: Body, lowest_m: float
 ) -> tuple[Handle, dict[str, Handle]]:
-    """The body of a file at rest on its feet, and what surrounds it."""
+    """Add the body of a file at rest on its feet, and its surroundings."""
     mass, inertia = table.mass_kg, table.inertia().tolist()
     body = add_body(diagram, home, environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=lowest_m)
     return body, add_environment(diagram, body, home, environment)
 
 
 def add_navigator(diagram: Diagram, lowest_m: float, params: dict[str, Number]) -> Handle:
-    """The navigator, on the ground; without a mission the vehicle hovers."""
+    """Add the navigator, on the ground; without a mission the vehicle hovers."""
     hover = mission_table([0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9])
     block = Navigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
     return diagram.add(at.NAVIGATOR.path, block, count=1, table=hover, point_0=[0.0, 0.0, -lowest_m], **params)
 
 
 def export_commands(diagram: Diagram, navigator: Handle) -> None:
-    """What a program outside may command: modes, the link's heartbeat, offboard set-points."""
+    """Export the inputs for an external program: modes, the link's heartbeat, offboard set-points."""
     for port in OFFBOARD:
         diagram.export(navigator[port])
 
 
 def use_truth(diagram: Diagram, body: Handle, control: Handle, navigator: Handle) -> None:
-    """Control on the true state."""
+    """Connect control and navigator to the true state."""
     connect_ports(diagram, body, control, *STATE)
     connect_ports(diagram, body, navigator, "p_NB_N", "v_NB_N", "R_NB")
 
 
 def use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: Handle) -> None:
-    """Control on the estimator's state, with failsafes."""
+    """Connect control and navigator to the estimator's state, with failsafes."""
     connect_ports(diagram, senses.estimator, control, *STATE)
     connect_ports(diagram, senses.estimator, navigator, "p_NB_N", "v_NB_N", "R_NB")
     add_failsafes(diagram, senses.estimator, navigator)
@@ -177,16 +177,16 @@ def use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: H
 
 
 def add_failsafes(diagram: Diagram, estimator: Handle, navigator: Handle) -> None:
-    """What estimator and navigator exchange besides the state; the navigator waits for the estimator."""
-    told = ("healthy", "gnss_age", "sink_rate")
-    connect_ports(diagram, estimator, navigator, *(name for name in told if name in estimator and name in navigator))
+    """Connect estimator and navigator beyond the state: the navigator waits for the estimator and gets its health."""
+    names = ("healthy", "gnss_age", "sink_rate")
+    connect_ports(diagram, estimator, navigator, *(name for name in names if name in estimator and name in navigator))
     if "zero_velocity" in estimator:
         diagram.connect(navigator.disarmed, estimator.zero_velocity)
     diagram.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
 
 
 def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
-    """The battery, and the flight controller's supply; what loads it is connected where that is added."""
+    """Add the battery and the flight controller's supply; loads are connected where they are added."""
     battery = diagram.add(at.BATTERY.path, Battery(sample_s=BATTERY_SAMPLE_S), **table.params)
     if table.brown_out_V is None:
         return battery
@@ -202,7 +202,7 @@ def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
 
 
 def add_brown_out(diagram: Diagram, battery: Handle | None, navigator: Handle) -> None:
-    """What a brown-out does to the control system, when all of that is there: it restarts, on the ground or not."""
+    """Connect the effect of a brown-out on the complete control system: it restarts, on the ground or in flight."""
     if battery is None or "alive" not in battery:
         return
     diagram.connect(battery.may_arm, navigator.may_arm)
@@ -215,7 +215,7 @@ def add_brown_out(diagram: Diagram, battery: Handle | None, navigator: Handle) -
 def add_airframe(
     diagram: Diagram, table: AirframeTable, mass_kg: float, body: Handle, parts: dict[str, Handle]
 ) -> None:
-    """Drag of everything but rotors and wings, and the load that may shift."""
+    """Add the drag of everything but rotors and wings, and the load that may shift."""
     add_air_force(diagram, diagram.add(at.AIRFRAME.path, AirframeDrag(), **table.params), body, parts)
     load = diagram.add(at.LOAD.path, ShiftedLoad(), mass=mass_kg)
     diagram.connect(body.R_NB, load.R_NB)
@@ -231,7 +231,7 @@ def add_contact(
     block: GroundContact | None = None,
     **more: Number,
 ) -> Handle:
-    """Landing gear on the ground; `block` stands for one with more than points, `more` are its parameters."""
+    """Add landing gear on the ground; `block` is another class than contact points, `more` are its parameters."""
     points = np.array(table.points_B_m).T.tolist()
     block = block or GroundContact(len(table.points_B_m))
     contact = diagram.add(at.CONTACT.path, block, points=points, **table.params, **more)
@@ -244,7 +244,7 @@ def add_contact(
 def add_crash(
     diagram: Diagram, limits: LimitTable, body: Handle, contact: Handle, *, hit: str = "hard landing", **more: Number
 ) -> None:
-    """What ends a flight: a crash, the end of the mission, a landing before it; `more` are parameters of the block."""
+    """Add the stop conditions: a crash, the end of the mission, a landing before it; `more` are block parameters."""
     crash = diagram.add(at.CRASH.path, CrashDetector(sample_s=MONITOR_SAMPLE_S), **limits.params, **more)
     connect_ports(diagram, body, crash, "p_NB_N", "v_NB_N", "R_NB")
     diagram.connect(contact.load, crash.load)

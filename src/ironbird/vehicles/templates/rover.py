@@ -17,7 +17,7 @@ from ironbird.vehicles.templates.wiring import add_link, connect_ports
 
 
 class Wheels(BlockTable):
-    """The two wheels and their motors."""
+    """The two driven wheels and their motors."""
 
     size = params_of(DifferentialRover, "radius_m=wheel_radius separation_m=wheel_separation")
     drive = params_of(WheelServo, "max_speed_radps>0 time_constant_s stall_torque_Nm")
@@ -25,7 +25,7 @@ class Wheels(BlockTable):
 
 
 class Body(BlockTable):
-    """Mass, and where the body's origin is."""
+    """Mass, and height of the centre of mass above the ground."""
 
     params = params_of(DifferentialRover, "mass_kg cg_height_m")
 
@@ -37,13 +37,13 @@ class Control(PathTable):
 
 
 class Limits(Table):
-    """What ends a run."""
+    """Largest distance from home; beyond it the run ends."""
 
     max_distance_m: Positive = 500.0
 
 
 class RoverSpec(VehicleSpec):
-    """A rover's file."""
+    """Content of a rover's vehicle file."""
 
     mission: str = "parcours"
     body: Body

@@ -1,4 +1,4 @@
-"""The sensors that a vehicle carries: chips, each with its fault taps, at the places of `ironbird.vehicles.places`."""
+"""Sensors of a vehicle: chips with their fault taps, at the paths of `ironbird.vehicles.places`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BATTERY_MONITOR: dict[str, Number] = {
 
 @dataclass(frozen=True)
 class Products:
-    """Which product stands at each place; the list is gone through again if there are more places."""
+    """Product at each place; the list is repeated if there are more places."""
 
     imu: Sequence[str] = ("icm20689", "bmi055", "icm20602")
     magnetometer: Sequence[str] = ("ist8310", "hmc5883l")
@@ -67,7 +67,7 @@ class Products:
 
 @dataclass(frozen=True)
 class Suite:
-    """How many of each sensor, which products, and which estimator reads them."""
+    """Number of each sensor, their products, and the estimator that reads them."""
 
     imus: int = 3
     magnetometers: int = 2
@@ -79,16 +79,14 @@ class Suite:
     airspeeds: int = 1
     speed_logs: int = 0
     products: Products = field(default_factory=Products)
-    airspeed_mps: float = 6.0  # as usual in flight; 6 m/s: hover and slow flight in wind
-    rotor_radps: float | None = None  # as usual in flight; None is that at which vibration is given
-    rotor_spread: float = 0.04  # assumed: deviation of their mean speed in flight in wind, over that in hover
+    airspeed_mps: float = 6.0  # typical in flight; 6 m/s: hover and slow flight in wind
+    rotor_radps: float | None = None  # typical in flight; None: the speed at which vibration is given
+    rotor_spread: float = 0.04  # assumed: standard deviation of their mean speed in wind over that in hover
     starts_in_motion: bool = False  # the estimator may begin while the vehicle flies
-    finds_wind: bool = False  # the estimator is given the airspeed
+    finds_wind: bool = False  # the estimator gets the airspeed
     imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass
-    vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None is that of the products
-    imu_noise: Mapping[str, Any] | None = (
-        None  # of its inertial units, keys as in its file; None is that of the products
-    )
+    vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None: that of the products
+    imu_noise: Mapping[str, Any] | None = None  # of its inertial units, keys as in its file; None: that of the products
 
 
 KINDS = (
@@ -99,7 +97,7 @@ KINDS = (
 
 @dataclass
 class _Wiring:
-    """The diagram, the parts that sensors are wired to, and the sensors found so far."""
+    """The diagram, the parts that sensors are connected to, and the sensors added so far."""
 
     diagram: Diagram
     body: Handle
@@ -107,22 +105,22 @@ class _Wiring:
     battery: Handle | None
     mean_speed: Port | None
     vibration: Mapping[str, Number]
-    found: dict[str, list[Handle]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    taps: dict[str, list[Handle]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     def join(self, chip: Handle, **sources: Port | None) -> None:
-        """Connect the named inputs of a chip; what there is no source for keeps its default."""
+        """Connect the named inputs of a chip; inputs without a source keep their defaults."""
         for name, source in sources.items():
             if source is not None:
                 self.diagram.connect(source, chip[name])
 
     def tap(self, kind: str, tap: at.Tap, port: Port, stamp: Port, sample_s: float) -> Handle:
-        """A fault tap behind a chip's output."""
+        """Add a fault tap after a chip's output."""
         signal = port.signal
         block = SignalFault(signal.size, signal.unit, signal.frame, sample_s=sample_s)
         added = self.diagram.add(tap.path, block)
         self.diagram.connect(port, added.value_in)
         self.diagram.connect(stamp, added.stamp_in)
-        self.found[kind].append(added)
+        self.taps[kind].append(added)
         return added
 
 
@@ -141,7 +139,7 @@ def add_sensors(
     `flow`, `airspeed` (pressure), `log`; and, without taps, the blocks of `gnss` (accuracies, satellites, latitude),
     `imu`, `battery` and `rotor`. `parts` are those of `add_environment`; `rotors` are handles of motors.
     """
-    chosen = suite.products
+    products = suite.products
     mean_speed = None
     if rotors:
         mean = diagram.add(at.ROTOR_MEAN.path, MeanRotorSpeed(len(rotors)))
@@ -150,45 +148,45 @@ def add_sensors(
         mean_speed = mean.speed
     wiring = _Wiring(diagram, body, parts, battery, mean_speed, shaken(suite))
     for adder, names, count in (
-        (_add_imu, chosen.imu, suite.imus),
-        (_add_magnetometer, chosen.magnetometer, suite.magnetometers),
-        (_add_barometer, chosen.barometer, suite.barometers),
-        (_add_gnss, chosen.gnss, suite.gnss),
-        (_add_rangefinder, chosen.rangefinder, suite.rangefinders),
-        (_add_optical_flow, chosen.optical_flow, suite.optical_flows),
-        (_add_airspeed, chosen.airspeed, suite.airspeeds),
-        (_add_speed_log, chosen.speed_log, suite.speed_logs),
+        (_add_imu, products.imu, suite.imus),
+        (_add_magnetometer, products.magnetometer, suite.magnetometers),
+        (_add_barometer, products.barometer, suite.barometers),
+        (_add_gnss, products.gnss, suite.gnss),
+        (_add_rangefinder, products.rangefinder, suite.rangefinders),
+        (_add_optical_flow, products.optical_flow, suite.optical_flows),
+        (_add_airspeed, products.airspeed, suite.airspeeds),
+        (_add_speed_log, products.speed_log, suite.speed_logs),
     ):
         for number in range(count):
             adder(wiring, number + 1, names[number % len(names)])
-    found = wiring.found
+    taps = wiring.taps
     if battery is not None:
         monitor = diagram.add(at.BATTERY_MONITOR.path, BatteryMonitor(sample_s=BATTERY_SAMPLE_S), **BATTERY_MONITOR)
         wiring.join(monitor, voltage_battery=battery.voltage, current_battery=battery.current)
-        found["battery"].append(monitor)
+        taps["battery"].append(monitor)
     for number, motor in enumerate(rotors, start=1):
         # Telemetry counts in steps of 100 electrical turns a minute; 7 pole pairs.
         sensor = diagram.add(at.rotor_speed(number).path, RotorSpeed(sample_s=ROTOR_SAMPLE_S), resolution=1.5)
         wiring.join(sensor, speed_rotor=motor.speed)
-        found["rotor"].append(sensor)
-    return found
+        taps["rotor"].append(sensor)
+    return taps
 
 
 def shaken(suite: Suite) -> dict[str, Number]:
-    """Parameters of `Imu` that belong to the vehicle: vibration, the place of the board, noise that was measured."""
-    given, found = suite.vibration, dict(suite.products.vibration)
-    if given is not None:
-        found = {
-            "vibration_speed": given["rotor_speed_radps"],
-            "accel_vibration": given["accel_mps2"],
-            "accel_vibration_noise": given["accel_noise_mps2"],
-            "gyro_vibration": given["gyro_radps"],
-            "gyro_vibration_noise": given["gyro_noise_radps"],
+    """Parameters of `Imu` that belong to the vehicle: vibration, position of the board, measured noise."""
+    vibration, params = suite.vibration, dict(suite.products.vibration)
+    if vibration is not None:
+        params = {
+            "vibration_speed": vibration["rotor_speed_radps"],
+            "accel_vibration": vibration["accel_mps2"],
+            "accel_vibration_noise": vibration["accel_noise_mps2"],
+            "gyro_vibration": vibration["gyro_radps"],
+            "gyro_vibration_noise": vibration["gyro_noise_radps"],
         }
     for key, value in (suite.imu_noise or {}).items():
         if value is not None:
-            found[key.rpartition("_")[0]] = value  # the key without its unit
-    return {**found, "position": list(suite.imu_position_B_m)}
+            params[key.rpartition("_")[0]] = value  # the key without its unit
+    return {**params, "position": list(suite.imu_position_B_m)}
 
 
 def _add_imu(wiring: _Wiring, number: int, name: str) -> None:
@@ -197,7 +195,7 @@ def _add_imu(wiring: _Wiring, number: int, name: str) -> None:
     chip = wiring.diagram.add(place.chip.path, Imu(sample_s=IMU_SAMPLE_S), **params)
     connect_ports(wiring.diagram, body, chip, "specific_force_B", "w_NB_B", "angular_acceleration_B")
     wiring.join(chip, rotor_speed=wiring.mean_speed, air_temperature=wiring.parts["atmosphere"].temperature)
-    wiring.found["imu"].append(chip)
+    wiring.taps["imu"].append(chip)
     wiring.tap("accel", place.accel, chip.accel_B, chip.stamp, IMU_SAMPLE_S)
     wiring.tap("gyro", place.gyro, chip.gyro_B, chip.stamp, IMU_SAMPLE_S)
 
@@ -212,7 +210,7 @@ def _add_magnetometer(wiring: _Wiring, number: int, name: str) -> None:
 
 
 def _add_barometer(wiring: _Wiring, number: int, name: str) -> None:
-    """A barometer; under water a depth gauge stands at its place, so that the same voters and faults fit."""
+    """Add a barometer; under water a depth gauge takes its place, so that the same voters and faults apply."""
     place, add = at.barometer(number), wiring.diagram.add
     if name in catalogue.DEPTH_GAUGES:
         chip = add(place.chip.path, DepthGauge(sample_s=BARO_SAMPLE_S), **catalogue.depth_gauge_params(name))
@@ -226,7 +224,7 @@ def _add_barometer(wiring: _Wiring, number: int, name: str) -> None:
     to_height = WaterHeight if name in catalogue.DEPTH_GAUGES else PressureAltitude
     altitude = add(place.altitude.path, to_height(sample_s=BARO_SAMPLE_S))
     wiring.join(altitude, pressure=tap.value, stamp_in=tap.stamp)
-    wiring.found["baro_altitude"].append(altitude)
+    wiring.taps["baro_altitude"].append(altitude)
 
 
 def _add_gnss(wiring: _Wiring, number: int, name: str) -> None:
@@ -236,7 +234,7 @@ def _add_gnss(wiring: _Wiring, number: int, name: str) -> None:
     chip = wiring.diagram.add(place.chip.path, block, **catalogue.gnss_params(name))
     connect_ports(wiring.diagram, body, chip, "p_NB_N", "v_NB_N", "R_NB", "w_NB_B")
     wiring.join(chip, latitude_body=body.latitude, longitude_body=body.longitude, height_body=body.height)
-    wiring.found["gnss"].append(chip)
+    wiring.taps["gnss"].append(chip)
     wiring.tap("gnss_position", place.position, chip.position_N, chip.stamp, block.period_s)
     wiring.tap("gnss_velocity", place.velocity, chip.velocity_N, chip.stamp, block.period_s)
 

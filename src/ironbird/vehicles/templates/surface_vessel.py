@@ -35,7 +35,7 @@ WAVE_SAMPLE_S = 0.02
 
 
 class MarineBodyTable(BlockTable):
-    """Mass, its distribution, and the water that moves along."""
+    """Mass, its distribution, and the added mass of the water."""
 
     inertia_diag_kgm2: Vector3 | None = None
     inertia_kgm2: Matrix3 | None = None
@@ -48,11 +48,11 @@ class MarineBodyTable(BlockTable):
         return self
 
     def inertia(self) -> np.ndarray:
-        """As a 3x3 matrix about the centre of mass."""
+        """Inertia as a 3x3 matrix about the centre of mass, kg m^2."""
         return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
 
     def mass_matrix(self) -> np.ndarray:
-        """Of the rigid body and its added mass about the body's origin, 6 x 6, [Fossen2021] Ch. 3 and 6."""
+        """Mass matrix of the rigid body and its added mass about the body's origin, 6 x 6, [Fossen2021] Ch. 3 and 6."""
         x, y, z = self.centre_of_mass_B_m
         skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         m = self.mass_kg
@@ -85,7 +85,7 @@ class CrossFlowTable(BlockTable):
 
 
 class HydrostaticsTable(BlockTable):
-    """How the hull floats."""
+    """Hydrostatics: how the hull floats."""
 
     balance = params_of(Hydrostatics, "balanced_mass_kg balanced_at_B_m?")
     waterline = params_of(
@@ -94,7 +94,7 @@ class HydrostaticsTable(BlockTable):
 
 
 class WindTable(BlockTable):
-    """What the wind finds above the water."""
+    """Areas and coefficients for the wind on the hull above the water."""
 
     centre_height_m: NotNegative = 0.0
     params = params_of(
@@ -105,13 +105,13 @@ class WindTable(BlockTable):
 
 
 class WaveTable(BlockTable):
-    """Size of the hull in the waterline, and how much of a wave it throws back."""
+    """Size of the hull at the waterline, and the share of a wave that it reflects."""
 
     params = params_of(WaveLoads, "length_m beam_m draught_m drift_share")
 
 
 class PropellerTable(BlockTable):
-    """A propeller with its motor."""
+    """A propeller with its motor: thrust coefficients and lag."""
 
     params = params_of(
         Thruster,
@@ -121,7 +121,7 @@ class PropellerTable(BlockTable):
 
 
 class ThrusterTable(BlockTable):
-    """Where a propeller sits and which way it pushes."""
+    """Position and direction of a propeller."""
 
     name: str
     propeller: str = "standard"
@@ -148,7 +148,7 @@ class CourseTable(BlockTable):
 
 
 class LimitTable(Table):
-    """What counts as lost."""
+    """Limits of tilt and distance that end a run, and the depth of the water."""
 
     max_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 45.0
     max_distance_m: Positive = 2000.0
@@ -185,7 +185,7 @@ class SurfaceVesselSpec(VehicleSpec):
 
 
 def check_thrusters(thrusters: list[ThrusterTable], propellers: dict[str, PropellerTable]) -> None:
-    """Every thruster names a propeller that exists."""
+    """Raise if a thruster names a propeller that does not exist."""
     for thruster in thrusters:
         if thruster.propeller not in propellers:
             known = ", ".join(propellers)
@@ -198,7 +198,7 @@ def effectiveness(thrusters: list[ThrusterTable]) -> np.ndarray:
 
 
 def thrust_limits(thrusters: list[ThrusterTable], propellers: dict[str, PropellerTable]) -> dict[str, list[float]]:
-    """Full thrust ahead and astern at rest, as the controllers want it."""
+    """Full thrust ahead and astern at rest in N, as parameters of the controllers."""
     used = [propellers[t.propeller] for t in thrusters]
     return {
         "max_thrust": [q.thrust_coefficient_Ns2 * q.max_speed_radps**2 for q in used],
@@ -209,19 +209,19 @@ def thrust_limits(thrusters: list[ThrusterTable], propellers: dict[str, Propelle
 def add_marine_body(
     diagram: Diagram, spec: VehicleSpec, table: MarineBodyTable, limits: LimitTable, *, planar: bool, depth_m: float
 ) -> tuple[Handle, dict[str, Handle]]:
-    """The body, at rest and level, with its surroundings and the current."""
+    """Add the body, at rest and level, with its surroundings and the current."""
     start = {"p_0": [0.0, 0.0, depth_m], **home_params(spec.home)}
     inertia = table.inertia().tolist()
     body = diagram.add(at.BODY.path, MarineBody(planar=planar), inertia=inertia, **table.params, **start)
     parts = add_environment(diagram, body, spec.home, spec.environment)
-    diagram.set(at.TERRAIN.base, limits.water_depth_m)  # the ground is that of the sea
+    diagram.set(at.TERRAIN.base, limits.water_depth_m)  # the ground is the sea floor
     current = parts["current"] = diagram.add(at.CURRENT.path, Current())
     diagram.connect(current.current_N, body.current_N)
     return body, parts
 
 
 def add_force(diagram: Diagram, body: Handle, part: Handle, parts: dict[str, Handle]) -> None:
-    """Connect a force part: what it needs by the names of its ports, and what it gives."""
+    """Add a force block: connect its inputs by the names of its ports, and its force to the body."""
     for port in ("v_water_B", "w_NB_B", "p_NB_N", "euler", "R_NB", "depth", "water_speed"):
         if port in part:
             diagram.connect(body[port], part[port])
@@ -233,12 +233,12 @@ def add_force(diagram: Diagram, body: Handle, part: Handle, parts: dict[str, Han
 
 
 def add_damping(diagram: Diagram, body: Handle, parts: dict[str, Handle], table: DampingTable) -> None:
-    """Linear and quadratic damping."""
+    """Add linear and quadratic damping of the hull."""
     add_force(diagram, body, diagram.add("damping", Damping(), **table.params), parts)
 
 
 def add_cross_flow(diagram: Diagram, body: Handle, parts: dict[str, Handle], table: CrossFlowTable) -> None:
-    """Cross-flow drag."""
+    """Add cross-flow drag of the hull."""
     add_force(diagram, body, diagram.add("cross_flow", CrossFlowDrag(), **table.params), parts)
 
 
@@ -250,21 +250,21 @@ def add_thruster(
     body: Handle,
     parts: dict[str, Handle],
 ) -> Handle:
-    """A thruster, at the place where other vehicles have a motor, so that the faults of motors fit."""
+    """Add a thruster at the path of other vehicles' motors, so that the faults of motors apply."""
     thruster = diagram.add(at.rotor(number).motor.path, Thruster(), **table.params, **propeller.params)
     add_force(diagram, body, thruster, parts)
     return thruster
 
 
 def add_path_navigator(diagram: Diagram, table: CourseTable, depth_m: float) -> Handle:
-    """Guidance along the mission's legs; without a mission the way leads north."""
+    """Add guidance along the mission's legs; without a mission the path leads north."""
     block = PathNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
     north = mission_table([1e5, 0.0, depth_m, 0.0, 0.0])
     return diagram.add(at.NAVIGATOR.path, block, count=1, table=north, point_0=[0.0, 0.0, depth_m], **table.path)
 
 
 def add_limits(diagram: Diagram, body: Handle, lift: Handle, limits: LimitTable) -> None:
-    """Stop when the vehicle is upside down or too far away; what carries it is the water."""
+    """Stop when the vehicle is upside down or too far away; the water carries it."""
     tilt, far = math.radians(limits.max_tilt_deg), limits.max_distance_m
     crash = add_monitor(diagram, body, lift.lift, max_distance_m=far, max_tilt_rad=tilt, sample_s=MONITOR_SAMPLE_S)
     diagram.stop("capsized", crash.rollover)
@@ -300,12 +300,12 @@ def build(spec: SurfaceVesselSpec, control_kind: str = "truth") -> Diagram:
 
 
 def add_command(diagram: Diagram, number: int, command: Port, thruster: Handle) -> None:
-    """The link from the controller to a thruster."""
+    """Add the command link from the controller to a thruster."""
     diagram.connect(add_link(diagram, at.rotor(number), command, CONTROL_SAMPLE_S), thruster.command)
 
 
 def _add_weather(diagram: Diagram, spec: SurfaceVesselSpec, body: Handle, parts: dict[str, Handle]) -> None:
-    """Forces of wind and waves; both are calm unless a run says otherwise."""
+    """Add the forces of wind and waves; both are calm unless a run sets them."""
     if spec.wind is not None:
         wind = diagram.add("wind_loads", WindLoads(), **spec.wind.params)
         diagram.connect(parts["air"].v_air_B, wind.v_air_B)
@@ -329,7 +329,7 @@ def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, navigator: Handle, s
     else:
         effect = np.array([[*a.axis_B, *a.turning_B_m] for a in spec.actuator]).T
         limits = {name: [a.limit_N for a in spec.actuator] for name in ("max_thrust", "max_reverse")}
-    # Only surge, sway and yaw are asked for, so that the other rows of the matrix do not matter
+    # Only surge, sway and yaw are commanded, so the other rows of the matrix do not matter
     allocation = np.zeros((effect.shape[1], 6))
     allocation[:, [0, 1, 5]] = np.linalg.pinv(effect[[0, 1, 5]])
     control = diagram.add(

@@ -1,4 +1,4 @@
-"""The parts that every vehicle shares: body, earth, air and ground (S_body and S_env of [Dai] Eq. 4)."""
+"""Parts shared by every vehicle: body, earth, air and ground (S_body and S_env of [Dai] Eq. 4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ironbird.vehicles.spec import Environment, Home
 
 
 def home_params(home: Home) -> dict[str, Number]:
-    """Where the take-off point is, as the bodies on a flat earth take it."""
+    """Take-off point as parameters of bodies on a flat earth."""
     return {"home_latitude": home.latitude_rad, "home_longitude": home.longitude_rad, "home_height": home.height_m}
 
 
@@ -33,7 +33,7 @@ def add_body(
     inertia_kgm2: list[list[float]],
     height_above_home_m: float,
 ) -> Handle:
-    """The rigid body, at rest at the take-off point, level, on the chosen earth."""
+    """Add the rigid body, at rest at the take-off point, level, on the flat or rotating earth."""
     if environment.earth == "wgs84":
         start = RigidBodyWgs84.initial(
             latitude=home.latitude_rad, longitude=home.longitude_rad, height=home.height_m + height_above_home_m
@@ -45,11 +45,11 @@ def add_body(
 
 
 def add_environment(diagram: Diagram, body: Handle, home: Home, environment: Environment) -> dict[str, Handle]:
-    """Gravity, atmosphere, magnetic field, terrain, the four parts of the wind, and motion through the air."""
+    """Add gravity, atmosphere, magnetic field, terrain, the four parts of the wind, and motion through the air."""
     slow, windy = environment.slow_sample_s, environment.wind_sample_s
     parts: dict[str, Handle] = {}
     if environment.gravity == "wgs84":
-        # On the rotating earth the body needs gravity where it is; on the flat one a slow look-up does.
+        # On the rotating earth the body needs gravity at its position; on the flat earth a slow update is enough.
         sample = None if environment.earth == "wgs84" else slow
         gravity = diagram.add(at.GRAVITY.path, GravityWgs84(sample_s=sample))
         diagram.connect(body.latitude, gravity.latitude)

@@ -56,11 +56,11 @@ NAVIGATOR_SAMPLE_S = 0.02
 HOVER_HEIGHT_M = 5.0
 DESIGN_GRAVITY_MPS2 = 9.81  # [ProVANT] Table 1
 SIDES = ("right", "left")  # rotor/1 and rotor/2
-DIGITS = 7  # of the gain: it must not depend on the linear algebra of the machine
+DIGITS = 7  # digits of the gain: it must not depend on the machine's linear algebra
 
 
 class BodyTable(BlockTable):
-    """The main body, without what tilts."""
+    """The main body without the tilting parts."""
 
     centre_B_m: Vector3
     inertia_kgm2: Matrix3
@@ -68,7 +68,7 @@ class BodyTable(BlockTable):
 
 
 class ArmTable(BlockTable):
-    """What tilts: motor, propeller and their mount; in the tilt frame, whose origin is on the joint's axis."""
+    """Tilting part: motor, propeller and mount; in the tilt frame, whose origin is on the joint's axis."""
 
     mass_kg: Positive
     cant_deg: Annotated[float, Field(gt=-80, lt=80)]
@@ -116,7 +116,7 @@ class LqrTable(BlockTable):
 
 
 class TiltRotorSpec(VehicleSpec):
-    """A tilt-rotor's file."""
+    """Content of a tilt-rotor's vehicle file."""
 
     body: BodyTable
     right: ArmTable
@@ -132,23 +132,23 @@ class TiltRotorSpec(VehicleSpec):
     limits: LimitTable = LimitTable()
 
     def arms(self) -> tuple[ArmTable, ArmTable]:
-        """In the order of the rotors."""
+        """Both tilting arms in the order of the rotors."""
         return self.right, self.left
 
     def hover_lift_N(self) -> float:
-        """What its rotors lift at full throttle, tilted upright; each leans by its cant."""
+        """Lift in N of its rotors at full throttle, tilted upright; each leans by its cant."""
         speed = self.motor.slope_radps + self.motor.idle_speed_radps
         thrust = self.propeller.thrust_coefficient_Ns2 * speed * speed
         return float(sum(thrust * math.cos(math.radians(arm.cant_deg)) for arm in self.arms()))
 
     def total_mass_kg(self) -> float:
-        """Of the whole vehicle."""
+        """Mass of the whole vehicle in kg."""
         return self.body.mass_kg + sum(arm.mass_kg for arm in self.arms())
 
 
 @dataclass(frozen=True)
 class Design:
-    """Hover, the sampled linear model there, and its gain, in the order of `TiltRotorLqr`."""
+    """Hover state, sampled linear model and gain, in the order of `TiltRotorLqr`."""
 
     angles: np.ndarray  # roll, pitch, tilt right and left
     inputs: np.ndarray  # thrusts, tilt torques
@@ -186,11 +186,11 @@ def motion(params: dict[str, Number]) -> ca.Function:
     q = quaternion.from_euler(roll, pitch, yaw)
     nothing = ca.SX.zeros(3)
     state = View({"p": x[:3], "q": q, "a": x[6:8], "v": x[8:11], "w": x[11:14], "b": x[14:]}, "states")
-    given = dict(zip(("thrust_1", "thrust_2", "tilt_torque_1", "tilt_torque_2"), ca.vertsplit(u), strict=True))
-    given |= {"force_B": nothing, "moment_B": nothing, "momentum_B": nothing}
-    given["gravity_N"] = ca.SX([0, 0, DESIGN_GRAVITY_MPS2])
+    inputs = dict(zip(("thrust_1", "thrust_2", "tilt_torque_1", "tilt_torque_2"), ca.vertsplit(u), strict=True))
+    inputs |= {"force_B": nothing, "moment_B": nothing, "momentum_B": nothing}
+    inputs["gravity_N"] = ca.SX([0, 0, DESIGN_GRAVITY_MPS2])
     values = {name: ca.SX(ca.DM(value)) for name, value in params.items()}
-    rates = TiltRotorBody().derivative(state, View(given, "inputs"), View(values, "parameters"))
+    rates = TiltRotorBody().derivative(state, View(inputs, "inputs"), View(values, "parameters"))
     s, c = ca.sin(roll), ca.cos(roll)
     rows = [(1, s * ca.tan(pitch), c * ca.tan(pitch)), (0, c, -s), (0, s / ca.cos(pitch), c / ca.cos(pitch))]
     to_rates = ca.vertcat(*(ca.horzcat(*row) for row in rows))
@@ -200,7 +200,7 @@ def motion(params: dict[str, Number]) -> ca.Function:
 
 
 def hover(function: ca.Function, weight_N: float) -> tuple[np.ndarray, np.ndarray]:
-    """State and inputs at which nothing accelerates, by Newton's method from level with even thrust."""
+    """State and inputs at which all accelerations are zero, by Newton's method from level with even thrust."""
     x, u = np.zeros(16), np.array([weight_N / 2, weight_N / 2, 0.0, 0.0])
     free = [3, 4, 6, 7]  # roll, pitch, tilts
     for _ in range(20):
@@ -226,7 +226,7 @@ def linear_hover(params: dict[str, Number]) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def sampled(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With integrals of position and yaw, at the period of the controller."""
+    """The linear model with integrals of position and yaw, sampled at the controller's period."""
     wide, tall = np.zeros((STATES, STATES)), np.zeros((STATES, INPUTS))
     wide[:16, :16], tall[:16] = A, B
     wide[16:, [0, 1, 2, 5]] = np.eye(4)
@@ -243,7 +243,7 @@ def design(spec: TiltRotorSpec) -> Design:
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """To some digits of the largest in each row."""
+    """The values rounded to some digits of the largest in each row."""
     table = np.atleast_2d(values)
     places = DIGITS - 1 - np.floor(np.log10(np.abs(table).max(axis=1))).astype(int)
     rows = [np.round(row, place) for row, place in zip(table, places, strict=True)]
@@ -293,7 +293,7 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
 
 
 def _add_navigator(diagram: Diagram, spec: TiltRotorSpec, lowest: float) -> Handle:
-    """Without a mission the vehicle hovers."""
+    """Add the navigator; without a mission the vehicle hovers."""
     block = SpiralNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
     mission: dict[str, Number] = {"count": 1, "table": mission_table([0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9])}
     path = {**spec.control.path, **spec.spiral.params}
@@ -332,9 +332,9 @@ def _add_rotor(
 ) -> Handle:
     place = at.rotor(number)
     motor = diagram.add(place.motor.path, Motor(), **spec.motor.params)
-    # The body turns the thrust with the joint and knows its drag torque: only its size is taken from the propeller
-    given = {"spin": SPIN[arm.spin], "inertia": 0.0, **arm.rotor, **spec.propeller.params}
-    propeller = diagram.add(place.propeller.path, Rotor(), **given)
+    # The body rotates the thrust with the joint and computes its drag torque: only its size comes from the propeller
+    values = {"spin": SPIN[arm.spin], "inertia": 0.0, **arm.rotor, **spec.propeller.params}
+    propeller = diagram.add(place.propeller.path, Rotor(), **values)
     diagram.connect(add_link(diagram, place, control[f"throttle_{number}"], LINK_SAMPLE_S), motor.throttle)
     diagram.connect(motor.speed, propeller.speed)
     diagram.connect(parts["atmosphere"].density, propeller.density)

@@ -42,12 +42,12 @@ from ironbird.vehicles.templates.surface_vessel import (
 )
 from ironbird.vehicles.templates.wiring import add_link, connect_ports, connect_seen
 
-SINGULAR = 1e-3  # a direction that the thrusters hardly reach is left alone
-NORMALS = {"rudder": [0.0, 1.0, 0.0], "stern": [0.0, 0.0, 1.0]}  # of the fins, in body axes
+SINGULAR = 1e-3  # relative size of a direction that the thrusters hardly reach: not used
+NORMALS = {"rudder": [0.0, 1.0, 0.0], "stern": [0.0, 0.0, 1.0]}  # normal of the fins in body axes
 
 
 class BuoyancyTable(BlockTable):
-    """Displaced water."""
+    """Volume and centre of the displaced water."""
 
     params = params_of(Buoyancy, "volume_m3 centre_B_m? density_kgpm3 height_m")
 
@@ -121,7 +121,7 @@ def build(spec: UnderwaterSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of an underwater vehicle.
 
     With `reference` depth comes from the water's pressure and position from an acoustic fix: there are no satellites
-    under water. The fix comes through the `Gnss` block, at its place and under its faults.
+    under water. The fix uses the `Gnss` block, with its path and its faults.
     """
     diagram = Diagram(spec.id)
     depth = spec.start_depth_m
@@ -152,7 +152,7 @@ def build(spec: UnderwaterSpec, control_kind: str = "truth") -> Diagram:
 def _add_station(
     diagram: Diagram, spec: UnderwaterSpec, table: StationTable, seen: dict[str, Port], thrusters: list[Handle]
 ) -> None:
-    """Position control; without a mission the vehicle stays where it starts."""
+    """Add position control; without a mission the vehicle stays at its start."""
     block = MarineNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
     here = [0.0, 0.0, spec.start_depth_m]
     stay = mission_table([*here, 0.0, 1e9])

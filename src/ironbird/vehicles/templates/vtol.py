@@ -56,7 +56,7 @@ from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, Suite
 from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_ports
 
 AXES = ("roll", "pitch", "yaw")
-CRUISE_SPREAD = 0.4  # of the mean speed of all rotors: some of them stand in hover, others in cruise
+CRUISE_SPREAD = 0.4  # relative spread of the mean speed of all rotors: some stop in hover, others in cruise
 
 
 class AeroTable(BlockTable):
@@ -83,13 +83,13 @@ class SurfaceTable(BlockTable):
 
 
 class ServoTable(BlockTable):
-    """Servos of all surfaces."""
+    """Travel, rate and lag of the servos of all surfaces."""
 
     params = params_of(Servo, "travel_rad time_constant_s max_rate_radps")
 
 
 class WingControlTable(BlockTable):
-    """Flight on wings and the way there and back."""
+    """Control of flight on wings and of the transitions."""
 
     hover_pitch_deg: Literal[0, 90]
     transition_rate_degps: Positive = 35.0
@@ -108,7 +108,7 @@ class WingControlTable(BlockTable):
 
 
 class VtolSpec(MulticopterSpec):
-    """A file of a vehicle with rotors and wings."""
+    """Content of a vehicle file with rotors and wings."""
 
     aero: dict[str, AeroTable]
     surface: Annotated[list[SurfaceTable], Field(min_length=1)]
@@ -135,23 +135,23 @@ class VtolSpec(MulticopterSpec):
         return self
 
     def hover_lift_N(self) -> float:
-        """What its rotors lift at full throttle in the attitude of the hover."""
+        """Lift in N of its rotors at full throttle in the attitude of the hover."""
         upright = self.model_copy(update={"rotor": hover_spec(self).rotor})
         return MulticopterSpec.hover_lift_N(upright)
 
     def lands_on_tail(self) -> bool:
-        """A tail-sitter does."""
+        """Whether the vehicle lands on its tail: true for a tail-sitter."""
         return self.wing.hover_pitch_deg == 90
 
     def rotation_HB(self) -> np.ndarray:
-        """From body to hover axes: the pitch at which the vehicle hovers."""
+        """Rotation matrix from body to hover axes: the pitch at which the vehicle hovers."""
         angle = math.radians(self.wing.hover_pitch_deg)
         c, s = round(math.cos(angle), 15), math.sin(angle)
         return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def _washing(spec: VtolSpec, surface: str, name: str) -> tuple[int, float]:
-    """Number and disc area of a rotor whose wake meets a surface."""
+    """Number and disc area (m^2) of a rotor whose wake flows over a surface."""
     rotors = [*spec.rotor, *([spec.pusher] if spec.pusher else [])]
     names = [rotor.name for rotor in rotors]
     if name not in names:
@@ -163,7 +163,7 @@ def _washing(spec: VtolSpec, surface: str, name: str) -> tuple[int, float]:
 
 
 def hover_spec(spec: VtolSpec) -> VtolSpec:
-    """The same vehicle, its rotors and inertia in hover axes."""
+    """The same vehicle with its rotors and inertia in hover axes."""
     turn = spec.rotation_HB()
     turned = [
         {key: (turn @ getattr(rotor, key)).tolist() for key in ("position_B_m", "axis_B")} for rotor in spec.rotor
@@ -201,7 +201,7 @@ def level_flight(spec: VtolSpec, speed_mps: float) -> tuple[float, float, float]
 
 
 def lift_slope(spec: VtolSpec) -> tuple[float, float]:
-    """Area times slope of all that lifts upwards (m^2), and the angle of attack when the air comes along the nose."""
+    """Area times lift slope of all surfaces that lift upwards (m^2), and the angle of attack for air along the nose."""
     parts = [
         (-s.upward_B[2] * s.area_m2 * spec.aero[s.aero].cla_prad, s.a0_rad) for s in spec.surface if s.upward_B[2] < 0
     ]
@@ -210,7 +210,7 @@ def lift_slope(spec: VtolSpec) -> tuple[float, float]:
 
 
 def allocation(spec: VtolSpec) -> np.ndarray:
-    """Moments over dynamic pressure to deflections, surfaces with servo x 3; those that serve an axis share it."""
+    """Matrix from moments over dynamic pressure to deflections, surfaces with servo x 3; equal shares per axis."""
     moved = [surface for surface in spec.surface if surface.axes]
     effect = np.zeros((3, len(moved)))
     for i, surface in enumerate(moved):
@@ -233,7 +233,7 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
         diagram.set(at.BODY.attitude_0, [math.cos(half), 0.0, math.sin(half), 0.0])
     navigator = _add_navigator(diagram, spec, lowest)
     control = add_cascade(diagram, hover_spec(spec))
-    diagram.set(at.CONTROL("carried"), 0.0)  # with little lift the wings hold it, not its legs
+    diagram.set(at.CONTROL("carried"), 0.0)  # with little lift the wings control it, not its legs
     wing = _add_wing_control(diagram, spec)
     _connect_controls(diagram, navigator, control, wing)
     battery = add_battery(diagram, spec.battery)
@@ -275,7 +275,7 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
 
 
 def _hover_axes(diagram: Diagram, spec: VtolSpec, path: str, source: Handle) -> Handle:
-    """Ports of a state, with attitude and rates in hover axes."""
+    """Signals of a state, with attitude and rates in hover axes."""
     if not spec.wing.hover_pitch_deg:
         return source
     frame = diagram.add(path, HoverFrame(), R_HB=spec.rotation_HB().tolist())

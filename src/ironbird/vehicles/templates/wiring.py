@@ -1,4 +1,4 @@
-"""How parts are joined in every kind of vehicle: links to actuators, ports of equal names, forces on a body."""
+"""Connections used in every kind of vehicle: links to actuators, ports of equal names, forces on a body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironbird.vehicles.places import Actuator
 
 
 def add_link(diagram: Diagram, actuator: Actuator, command: Port, sample_s: float) -> Port:
-    """The link between control system and actuator: one period, and a tap for its faults; returns what arrives."""
+    """Add the link from control system to actuator: a delay of one period, and a fault tap; returns its output."""
     latch = diagram.add(actuator.latch.path, CommandLatch(sample_s=sample_s))
     link = diagram.add(actuator.command.path, SignalFault(1, "1", sample_s=sample_s))
     diagram.connect(command, latch.command)
@@ -27,7 +27,7 @@ def connect_ports(diagram: Diagram, source: Handle, target: Handle, *names: str)
 
 
 def connect_seen(diagram: Diagram, seen: Mapping[str, Port], *readers: Handle) -> None:
-    """Connect what is seen to every input of that name."""
+    """Connect signals to every input of the same name of the readers."""
     for reader in readers:
         for name, port in seen.items():
             if name in reader:
@@ -35,14 +35,14 @@ def connect_seen(diagram: Diagram, seen: Mapping[str, Port], *readers: Handle) -
 
 
 def add_air_force(diagram: Diagram, part: Handle, body: Handle, parts: Mapping[str, Handle]) -> None:
-    """Lead the air to a part, and its force and moment to the body."""
+    """Connect the air to a part, and its force and moment to the body."""
     lead_air(diagram, part, body, parts)
     diagram.connect(parts["atmosphere"].density, part.density)
     connect_ports(diagram, part, body, "force_B", "moment_B")
 
 
 def lead_air(diagram: Diagram, part: Handle, body: Handle, parts: Mapping[str, Handle]) -> None:
-    """Lead the motion through the air to a part, angular gusts included where there are such."""
+    """Connect the motion through the air to a part, with angular gusts if there are any."""
     air = parts["air"]
     diagram.connect(air.v_air_B, part.v_air_B)
     diagram.connect(air.w_air_B if "w_air_B" in air else body.w_NB_B, part.w_NB_B)

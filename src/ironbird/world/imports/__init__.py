@@ -1,4 +1,4 @@
-"""Readers of what others draw and measure: one file for each format, one line here. All take bytes, none runs anything.
+"""Readers of meshes, elevation and worlds of other programs, one file per format. They take bytes and run no code.
 
 Meshes come back as vertices and triangles in the axes of the file; elevation as a `Tile`; whole worlds as a `World`.
 """
@@ -25,7 +25,7 @@ from ironbird.world.imports.stl import read_stl
 from ironbird.world.imports.tile import Tile
 
 Made = TypeVar("Made")
-BROKEN = (  # what readers stumble over in bytes that are not as they should be
+BROKEN = (  # exceptions of readers on invalid bytes
     ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, MemoryError, RecursionError,
     struct.error, zlib.error,
 )  # fmt: skip
@@ -40,12 +40,12 @@ GRIDS: Mapping[str, Callable[[bytes, Path], Tile]] = {
 
 
 def read_mesh(path: Path) -> Triangles:
-    """Vertices (n, 3) and triangles (m, 3) of a mesh file, by its ending."""
+    """Vertices (n, 3) and triangles (m, 3) of a mesh file; its ending decides the format."""
     return _read(path, MESHES, "mesh")
 
 
 def read_grid(path: Path) -> Tile:
-    """Heights of an elevation file, by its ending."""
+    """Heights of an elevation file; its ending decides the format."""
     return _read(path, GRIDS, "elevation grid")
 
 
@@ -63,9 +63,9 @@ def _read(path: Path, readers: Mapping[str, Callable[[bytes, Path], Made]], what
 
 
 def parse(data: bytes, path: Path, reader: Callable[[bytes, Path], Made], what: str) -> Made:
-    """Read bytes; whatever is broken in them ends in one sentence."""
+    """Read bytes; any problem in them becomes one error."""
     try:
-        with np.errstate(all="ignore"):  # numbers that overflow are refused where they are used
+        with np.errstate(all="ignore"):  # overflows are refused where the numbers are used
             return reader(data, path)
     except WorldError as error:
         raise WorldError(f"{path}: {error}") from None

@@ -20,7 +20,7 @@ MOST = 1000
 
 
 def read_aerialist(data: bytes, path: Path) -> World:
-    """The obstacles of a test file."""
+    """The world with the obstacles of a test file."""
     import yaml
 
     try:

@@ -11,7 +11,7 @@ from ironbird.world.imports.tile import Tile
 
 
 def read_csv(data: bytes, path: Path) -> Tile:
-    """A grid without a place; the first row is the north edge."""
+    """A grid of heights without a position; the first row is the north edge."""
     rows = [line.replace(",", " ").split() for line in data.decode("utf-8-sig").splitlines() if line.strip()]
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:

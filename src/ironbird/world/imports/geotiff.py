@@ -20,11 +20,11 @@ from ironbird.world.model import MOST_GRID_POINTS
 
 KINDS = {1: "B", 2: "c", 3: "H", 4: "I", 5: "II", 11: "f", 12: "d", 16: "Q"}
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 11: 4, 12: 8, 16: 8}
-MOST_VALUES = 1_000_000  # of one tag
+MOST_VALUES = 1_000_000  # most values of one tag
 
 
 def read_geotiff(data: bytes, path: Path) -> Tile:
-    """Heights with their place; values that stand for nothing become NaN."""
+    """Heights with their position; values that mark gaps become NaN."""
     order = {b"II": "<", b"MM": ">"}.get(data[:2])
     if order is None or struct.unpack_from(order + "H", data, 2)[0] != 42:
         raise WorldError("this is no TIFF (BigTIFF is not read); convert it to a plain GeoTIFF")
@@ -90,7 +90,7 @@ def _unpacked(raw: bytes, how: int, size: int) -> bytes:
 
 
 def _lzw(raw: bytes, size: int) -> bytes:
-    """TIFF 6.0, section 13: codes of 9 to 12 bits, the highest bit first, one early."""
+    """LZW decompression of TIFF 6.0, section 13: codes of 9 to 12 bits, highest bit first, with early change."""
     table = [bytes([i]) for i in range(256)] + [b"", b""]
     out, width, held, bits, last = bytearray(), 9, 0, 0, b""
     for byte in raw:
@@ -125,7 +125,7 @@ def _predicted(block: np.ndarray, piece: bytes, predictor: int, kind: np.dtype) 
     lines, wide = block.shape
     if predictor == 2 and kind.kind in "iu":
         return np.cumsum(block, axis=1, dtype=kind.newbyteorder("=")).astype(kind)
-    if predictor == 3 and kind.kind == "f":  # bytes of all numbers of a line by weight, differences of bytes
+    if predictor == 3 and kind.kind == "f":  # bytes of all numbers of a line sorted by significance, as differences
         steps = np.frombuffer(piece, np.uint8, block.nbytes).reshape(lines, -1)
         planes = np.cumsum(steps, axis=1, dtype=np.uint8).reshape(lines, kind.itemsize, wide)
         return np.ascontiguousarray(planes.transpose(0, 2, 1)).view(f">f{kind.itemsize}").reshape(lines, wide)
@@ -139,7 +139,7 @@ def _placed(heights: np.ndarray, tags: dict[int, Any]) -> Tile:
     column, row, _, x, y = (float(v) for v in tags[33922][:5])
     keys = tags.get(34735, ())
     geo = {keys[i]: keys[i + 3] for i in range(4, len(keys) - 3, 4) if keys[i + 1] == 0}
-    half = 0.5 if geo.get(1025, 1) == 1 else 0.0  # the place is that of a pixel's corner, not of its middle
+    half = 0.5 if geo.get(1025, 1) == 1 else 0.0  # the position is that of a pixel's corner, not of its centre
     return Tile(
         heights, y + (row - half) * north, x - (column - half) * east, north, east, degrees=geo.get(1024) == 2
     )  # fmt: skip

@@ -27,7 +27,7 @@ TYPES: dict[int, np.dtype] = {
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
 }
-DEEPEST = 64  # nodes in one another
+DEEPEST = 64  # limit for nested nodes
 MOST_NODES = 100_000
 
 
@@ -54,18 +54,18 @@ def _chunks(data: bytes) -> list[tuple[int, bytes]]:
     _, version, length = struct.unpack_from("<III", data)
     if version != 2 or length > len(data):
         raise WorldError(f"version {version} with {length} bytes of {len(data)}: not a whole glTF 2")
-    found, place = [], 12
+    chunks, place = [], 12
     while place + 8 <= length:
         size, kind = struct.unpack_from("<II", data, place)
         if place + 8 + size > length:
             raise WorldError("a chunk reaches over the end of the file; it is cut off")
-        found.append((kind, data[place + 8 : place + 8 + size]))
+        chunks.append((kind, data[place + 8 : place + 8 + size]))
         place += 8 + size
-    return found
+    return chunks
 
 
 class _Reader:
-    """One document."""
+    """Reader of one glTF document and its buffers."""
 
     def __init__(self, document: dict[str, Any], binary: bytes | None, path: Path) -> None:
         self.document, self.binary, self.path = document, binary, path
@@ -124,7 +124,7 @@ class _Reader:
             raise WorldError(f"{len(corners)} indices into {len(places)} positions are no triangles; export it again")
         rows = corners.reshape(-1, 3)
         if np.linalg.det(pose[:3, :3]) < 0:
-            rows = rows[:, ::-1]  # a mirror turns triangles round
+            rows = rows[:, ::-1]  # a mirror transformation reverses triangles
         self.vertices.append(places @ pose[:3, :3].T + pose[:3, 3])
         self.triangles.append(rows + self.count)
         self.count += len(places)

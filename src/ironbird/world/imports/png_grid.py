@@ -1,4 +1,4 @@
-"""Grey pictures as heights: black is low, white is high; 8 or 16 bits."""
+"""Grey images as heights: black is low, white is high; 8 or 16 bits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ironbird.world.png import read_png
 
 
 def read_png_grid(data: bytes, path: Path) -> Tile:
-    """Heights 0 to 1; of a colour picture the first channel counts."""
+    """Heights from 0 to 1; the first channel of a colour image."""
     pixels, most = read_png(data)
     return Tile(pixels[:, :, 0] / most, picture=True)

@@ -12,7 +12,7 @@ from ironbird.world.model import MOST_TRIANGLES, equal_rows
 
 
 def read_stl(data: bytes, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles."""
+    """Vertices (n, 3) and triangles (m, 3) of an STL file."""
     count = struct.unpack_from("<I", data, 80)[0] if len(data) >= 84 else -1
     if len(data) == 84 + 50 * count:
         if count > MOST_TRIANGLES:

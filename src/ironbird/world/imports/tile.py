@@ -1,4 +1,4 @@
-"""A piece of elevation data: heights, and where on the earth they are if the file says so."""
+"""A tile of elevation data: heights, and their geodetic position if the file contains it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ironbird.errors import WorldError
 class Tile:
     """Heights, the first row at the north edge, the first column at the west edge.
 
-    `north` and `west` are the place of the first height and `step_north`, `step_east` the way to the next: in degrees
-    if `degrees`, else in metres. A file without a place has steps of 0. Heights of a picture are 0 to 1.
+    `north` and `west` are the place of the first height and `step_north`, `step_east` the distance to the next: in
+    degrees if `degrees`, else in metres. A file without a place has steps of 0. Heights of a picture are 0 to 1.
     """
 
     heights: np.ndarray
@@ -28,7 +28,7 @@ class Tile:
     picture: bool = False
 
     def cut(self, latitude_deg: float, longitude_deg: float, extent_m: float) -> Tile:
-        """The square part around a place."""
+        """The square part around a position with the side `extent_m`."""
         if not self.degrees:
             raise WorldError("a part by latitude and longitude needs a tile in degrees; leave these keys out")
         per_north, per_east = metres_per_degree(latitude_deg)
@@ -52,12 +52,12 @@ class Tile:
 
     @property
     def middle(self) -> tuple[float, float]:
-        """North and east of its middle, in its own unit."""
+        """North and east of its centre, in its own unit (degrees or m)."""
         rows, columns = self.heights.shape
         return self.north - self.step_north * (rows - 1) / 2, self.west + self.step_east * (columns - 1) / 2
 
     def spacing_m(self) -> tuple[float, float]:
-        """Steps north and east in metres, at its middle; 0 if it has none."""
+        """Steps north and east in metres, at its centre; 0 if it has none."""
         if not self.degrees:
             return self.step_north, self.step_east
         per_north, per_east = metres_per_degree(self.middle[0])
@@ -65,8 +65,8 @@ class Tile:
 
 
 def metres_per_degree(latitude_deg: float) -> tuple[float, float]:
-    """Lengths of a degree of latitude and of longitude on the WGS 84 ellipsoid: its two radii of curvature."""
-    squared = WGS84_FLATTENING * (2 - WGS84_FLATTENING)  # of the eccentricity
+    """Lengths in m of a degree of latitude and of longitude on the WGS 84 ellipsoid: its two radii of curvature."""
+    squared = WGS84_FLATTENING * (2 - WGS84_FLATTENING)  # squared eccentricity
     root = math.sqrt(1 - squared * math.sin(math.radians(latitude_deg)) ** 2)
     meridian, normal = WGS84_SEMI_MAJOR_M * (1 - squared) / root**3, WGS84_SEMI_MAJOR_M / root
     return math.radians(1) * meridian, math.radians(1) * normal * math.cos(math.radians(latitude_deg))

@@ -1,7 +1,7 @@
 """A colour camera with its own renderer: rays, Lambert's law, shadows of the sun, fog; the same picture every time.
 
-Light is added up linearly and given as sRGB with 8 bits. Not modelled: reflections, light that goes from surface to
-surface, transparent things, textures beyond checkers and markers, automatic exposure.
+Light is added linearly and output as 8-bit sRGB. Not modelled: reflections, light from surface to surface, transparent
+objects, textures beyond checkers and markers, automatic exposure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ironbird.world.native import exponential, uniforms
 from ironbird.world.sensors.optics import PictureSensor
 from ironbird.world.sensors.sensor import Data, Share, Sight
 
-RENDERER_VERSION = 1  # part of what defines a flight with cameras; a change of any pixel makes a new one
+RENDERER_VERSION = 1  # part of the identity of a flight with cameras; a change of any pixel makes a new version
 
 
 class Camera(PictureSensor):
@@ -40,15 +40,15 @@ class Camera(PictureSensor):
     rain_mm_per_h: Annotated[float, Field(ge=0, le=300)] = 0.0
     dirt: Share = 0.0
     shadows: bool = True
-    antialias: Annotated[int, Field(ge=1, le=8)] = 1  # rays of a pixel along each side
+    antialias: Annotated[int, Field(ge=1, le=8)] = 1  # rays per pixel along each side
 
     @property
     def span_s(self) -> float:
-        """Exposure and read-out."""
+        """Exposure and read-out time in s."""
         return self.exposure_s + self.readout_s
 
     def measure(self, sight: Sight) -> Data:
-        """The picture."""
+        """Render the image of one sample."""
         steps = self.exposure_steps if self.exposure_s > 0 else 1
         light = np.zeros((self.height * self.width, 3))
         for step in range(steps):
@@ -63,7 +63,7 @@ class Camera(PictureSensor):
         picture = picture * self.gain
         if self.vignetting > 0:
             cosine = self._directions[:, 0].reshape(self.height, self.width, 1)
-            picture = picture * (1 - self.vignetting * (1 - cosine**4))  # the cosine-fourth law, in part
+            picture = picture * (1 - self.vignetting * (1 - cosine**4))  # partial cosine-fourth law
         if self.noise > 0 or self.shot_noise > 0:
             deviation = np.sqrt(self.noise**2 + self.shot_noise**2 * np.maximum(picture, 0.0))
             picture = picture + deviation * self.normals(sight, "noise", picture.size).reshape(picture.shape)
@@ -86,7 +86,7 @@ class Camera(PictureSensor):
         return self if n == 1 else self.model_copy(update={"width": n * self.width, "height": n * self.height})
 
     def _streaks(self, sight: Sight, picture: np.ndarray) -> None:
-        """Drops near the camera as bright lines; the more, the harder it rains. Number and length are assumed."""
+        """Draw rain drops near the camera as bright lines, more in heavier rain. Number and length are assumed."""
         count = int(3 * self.rain_mm_per_h * self.width / 640)
         chance = self.uniforms(sight, "streaks", 3 * count).reshape(3, count)
         columns = (chance[0] * self.width).astype(int)
@@ -98,7 +98,7 @@ class Camera(PictureSensor):
 
 @functools.lru_cache(maxsize=16)
 def _lens_dirt(name: str, width: int, height: int, dirt: float, seed: int) -> np.ndarray:
-    """Light that dirt lets through (height, width): round spots, the same in every picture."""
+    """Transmission of the dirt on the lens (height, width): round spots, the same in every image."""
     through = np.ones((height, width))
     down, right = np.arange(height)[:, None], np.arange(width)[None, :]
     spots = uniforms(seed, f"world/{name}/dirt", 0, 3 * 400).reshape(400, 3)
@@ -113,20 +113,20 @@ def _lens_dirt(name: str, width: int, height: int, dirt: float, seed: int) -> np
 
 
 def srgb(linear: np.ndarray) -> np.ndarray:
-    """8 bits of sRGB (IEC 61966-2-1) for linear light 0 to 1."""
+    """8-bit sRGB (IEC 61966-2-1) of linear light from 0 to 1."""
     return _levels()[(np.clip(linear, 0.0, 1.0) * 65535.0 + 0.5).astype(np.int64)]
 
 
 @functools.cache
 def _levels() -> np.ndarray:
-    """The level of each of 65536 brightnesses: the largest whose own brightness, less half a step, is not above it."""
+    """Table of the sRGB level for 65536 brightnesses: the largest whose lower edge is not above the brightness."""
     edges = [(level - 0.5) / 255 for level in range(1, 256)]
     linear = [edge / 12.92 if edge <= 0.04045 else ((edge + 0.055) / 1.055) ** 2.4 for edge in edges]
     return np.searchsorted(np.array(linear) * 65535.0, np.arange(65536.0), side="right").astype(np.uint8)
 
 
 def _blurred(picture: np.ndarray, deviation_px: float, axis: int) -> np.ndarray:
-    """A Gaussian filter along an axis; the rim goes on as it is."""
+    """Gaussian filter along an axis; the rim is repeated."""
     reach = int(3 * deviation_px) + 1
     weight = exponential(-0.5 * (np.arange(-reach, reach + 1) / deviation_px) ** 2)
     weight /= weight.sum()

@@ -27,7 +27,7 @@ class DepthCamera(PictureSensor):
     dropout: Share = 0.0
 
     def measure(self, sight: Sight) -> Data:
-        """The picture."""
+        """Depth image of one sample, in m."""
         _, _, hits = self.look(sight)
         depth = hits.range_m * self._directions[:, 0]
         lost = (hits.object < 0) | (depth < self.min_m)
@@ -39,9 +39,9 @@ class DepthCamera(PictureSensor):
 
     @property
     def farthest_m(self) -> float:
-        """As its maker promises."""
+        """Largest range in m, by its data sheet."""
         return self.max_m
 
     def nearest_m(self, data: Data) -> float:
-        """Of all pixels, along the optical axis."""
+        """Smallest depth in m of all pixels, along the optical axis."""
         return nearest(np.where(data["depth_m"] > 0, data["depth_m"], np.nan))

@@ -1,11 +1,11 @@
-"""Sensors that measure ranges: what comes back, and what is wrong with it.
+"""Base of sensors that measure ranges: which echoes are received, and their errors.
 
 An echo is received if  rho |cos i| exp(-2 a r) >= rho_0 (r / r_max)^2  (lidar equation for a target larger than the
 beam: U. Wandinger, Introduction to Lidar, Springer 2005), with reflectance rho, angle of incidence i, extinction a of
-fog and rain, and r_max the range that the maker promises on a target of reflectance rho_0. Fog: a = 3.912 / visibility
-(Koschmieder); rain: a = 0.22 R^0.6 per km for R in mm/h (form and factor are assumed).
-Not modelled: several echoes, beams that spread over edges (only cones of `rangefinder` and `radar_altimeter`),
-crosstalk, sunlight, mirrors and glass.
+fog and rain, and r_max the range in the data sheet for a target of reflectance rho_0. Fog: a = 3.912 / visibility
+(Koschmieder); rain: a = 0.22 R^0.6 per km for R in mm/h (form and factor are assumed). Not modelled: several echoes,
+beams that spread over edges (only cones of `rangefinder` and `radar_altimeter`), crosstalk, sunlight, mirrors and
+glass.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class EchoSensor(Sensor):
     max_m: Annotated[float, Field(gt=0, le=1e5)] = 100.0
     reflectance_at_max: Annotated[float, Field(ge=0, le=1)] = 0.1  # 0: every echo is received
     noise_m: Annotated[float, Field(ge=0, le=100)] = 0.0  # standard deviation
-    noise_share: Share = 0.0  # of the range, added to it
+    noise_share: Share = 0.0  # share of the range, added to the noise
     resolution_m: Annotated[float, Field(ge=0, le=100)] = 0.0
     dropout: Share = 0.0  # share of echoes that are lost
     rain_mm_per_h: Annotated[float, Field(ge=0, le=300)] = 0.0
-    scale_error: Annotated[float, Field(ge=-0.5, le=0.5)] = 0.0  # of the range: a wrong speed of sound
+    scale_error: Annotated[float, Field(ge=-0.5, le=0.5)] = 0.0  # relative error of the range: a wrong speed of sound
     sees_water: bool = True
 
     def echoes(self, sight: Sight, origins: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ranges (NaN: none) and intensities (0 to 1: reflectance and slant) of rays, without errors."""
+        """Ranges (NaN: none) and intensities (0 to 1: reflectance times cosine) of rays, without errors."""
         hits = sight.scene.cast(origins, directions, self.max_m, skip=sight.skip, water=self.sees_water)
         return self.heard(sight, hits, directions)
 
     def heard(self, sight: Sight, hits: Hits, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which hits send enough back."""
+        """Which hits return enough energy, and their intensities."""
         cosine = np.abs(np.einsum("ij,ij->i", hits.normal, directions))
         intensity = sight.scene.reflectance(hits) * cosine
         visibility = sight.scene.world.light.visibility_m
@@ -59,7 +59,7 @@ class EchoSensor(Sensor):
         out = ranges * (1 + self.scale_error)
         if self.noise_m > 0 or self.noise_share > 0:
             out = out + self.normals(sight, "noise", count) * (self.noise_m + self.noise_share * out)
-        if self.rain_mm_per_h > 0:  # drops near the sensor answer first: 1 % of the rays in 25 mm/h (assumed)
+        if self.rain_mm_per_h > 0:  # drops near the sensor are hit first: 1 % of the rays in 25 mm/h (assumed)
             chance = self.uniforms(sight, "rain", 2 * count)
             drop = chance[:count] < 4e-4 * self.rain_mm_per_h
             near = self.min_m + chance[count:] * (min(10.0, self.max_m) - self.min_m)
@@ -72,22 +72,22 @@ class EchoSensor(Sensor):
 
     @property
     def farthest_m(self) -> float:
-        """As its maker promises."""
+        """Largest range in m, by its data sheet."""
         return self.max_m
 
     def nearest_m(self, data: Data) -> float:
-        """Of all its rays."""
+        """Smallest range in m of all rays."""
         return nearest(data["range_m"])
 
     def blinded(self, data: Data) -> Data:
-        """No echo."""
+        """The sample without any echo."""
         blind = _ending(data, np.full_like(data["range_m"], np.nan))
         if "intensity" in data:
             blind["intensity"] = np.zeros_like(data["intensity"])
         return blind
 
     def occluded(self, data: Data, share: float) -> Data:
-        """The first share of the rays ends right before the sensor."""
+        """The sample with the first share of the rays ending directly at the sensor."""
         ranges = data["range_m"].copy()
         hidden = ranges.reshape(-1)
         hidden[: int(np.ceil(share * hidden.size))] = self.min_m
@@ -95,7 +95,7 @@ class EchoSensor(Sensor):
 
 
 def _ending(data: Data, ranges_m: np.ndarray) -> Data:
-    """A sample whose rays end at other points: points of it go along; a ray without an echo has no direction."""
+    """A sample with other ranges, and its points moved accordingly; a ray without an echo has no point."""
     changed = dict(data, range_m=ranges_m)
     if "points_m" in data:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -105,13 +105,13 @@ def _ending(data: Data, ranges_m: np.ndarray) -> Data:
 
 
 def nearest(ranges_m: np.ndarray) -> float:
-    """The smallest of ranges; NaN if all are none."""
-    heard = ranges_m[~np.isnan(ranges_m)]
-    return float(heard.min()) if heard.size else math.nan
+    """The smallest range in m; NaN if there is none."""
+    echoes = ranges_m[~np.isnan(ranges_m)]
+    return float(echoes.min()) if echoes.size else math.nan
 
 
 def cone(half_rad: float, rings: int) -> np.ndarray:
-    """Rays forward within a cone: one in the middle, then rings of 6, 12, … with equal angles between them."""
+    """Rays forward within a cone: one in the centre, then rings of 6, 12, … at equal angles."""
     rays = [(0.0, 0.0)]
     for ring in range(1, rings + 1):
         rays += [(half_rad * ring / rings, 2 * np.pi * k / (6 * ring)) for k in range(6 * ring)]
@@ -121,7 +121,7 @@ def cone(half_rad: float, rings: int) -> np.ndarray:
 
 
 def ray_of(right_rad: np.ndarray, up_rad: np.ndarray) -> np.ndarray:
-    """Unit vectors in a sensor's axes that look so far to the right and up; the last axis has their components."""
+    """Unit vectors in a sensor's axes at angles to the right and up; the last axis has their components."""
     right, up = np.broadcast_arrays(right_rad, up_rad)
     (sine_right, cosine_right), (sine_up, cosine_up) = sine_cosine(right), sine_cosine(up)
     return np.stack([cosine_up * cosine_right, cosine_up * sine_right, -sine_up], axis=-1)

@@ -1,4 +1,4 @@
-"""How every pixel moves to the next picture, without error. Ground truth for optical flow, no product."""
+"""Motion of every pixel to the next image, without error. Ground truth for optical flow, no product."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ironbird.world.sensors.sensor import Data, Sight
 class FlowCamera(PictureSensor):
     """`flow_px` (height, width, 2): where what a pixel shows will be 1 / rate_hz later, less where it is.
 
-    Right and down, in pixels; NaN for the sky and for what goes behind the camera. Things that move carry their points
-    along; whether something else hides a point by then is not looked at.
+    Right and down, in pixels; NaN for the sky and for what goes behind the camera. Moving objects carry their points
+    along; later occlusion of a point is not considered.
     """
 
     UNITS = {"flow_px": "1"}
 
     def measure(self, sight: Sight) -> Data:
-        """The picture of motions."""
+        """The flow image of one sample."""
         later = sight.time_s + 1.0 / self.rate_hz
         origins, directions, hits = self.look(sight)
         points = origins + hits.range_m[:, None] * directions
@@ -36,8 +36,8 @@ class FlowCamera(PictureSensor):
             place, R_NS = (np.repeat(part, self.width, axis=0) for part in self.poses(sight, lines))
         else:
             place, R_NS = self.poses(sight, later)
-        seen = self.project(np.einsum("nij,ni->nj", np.broadcast_to(R_NS, (len(points), 3, 3)), points - place))
+        pixels = self.project(np.einsum("nij,ni->nj", np.broadcast_to(R_NS, (len(points), 3, 3)), points - place))
         down, right = np.divmod(np.arange(len(points)), self.width)
-        flow = seen - np.stack([right, down], axis=-1)
+        flow = pixels - np.stack([right, down], axis=-1)
         flow[hits.object < 0] = np.nan
         return {"flow_px": flow.reshape(self.height, self.width, 2)}

@@ -1,4 +1,4 @@
-"""A multi-beam sonar: a fan of sound beams across the way, down to the sea floor."""
+"""A multi-beam sonar: a fan of sound beams across the track, down to the sea floor."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class MultibeamSonar(EchoSensor):
     sees_water: bool = False
 
     def angles_rad(self) -> np.ndarray:
-        """Of the beams, from straight ahead to the right."""
+        """Angles of the beams in rad, from straight ahead to the right."""
         return np.radians(np.linspace(-self.swath_deg / 2, self.swath_deg / 2, self.beams))
 
     def measure(self, sight: Sight) -> Data:
-        """range_m of each beam."""
+        """Range in m of each beam (`range_m`)."""
         angle = self.angles_rad()
         rays = ray_of(angle, np.zeros_like(angle))
         origins, directions = self.rays(sight, rays, sight.time_s)
@@ -38,7 +38,7 @@ class MultibeamSonar(EchoSensor):
             nothing = np.full(self.beams, np.nan)
             return {"range_m": nothing, "intensity": np.zeros(self.beams)}
         hits = sight.scene.cast(origins, directions, self.max_m, skip=sight.skip, water=False)
-        up = directions[:, 2] < 0  # beams that leave the water come back from its surface, never from what is above
+        up = directions[:, 2] < 0  # beams that leave the water are reflected by its surface
         surface = np.where(up, (water.height_m + origins[:, 2]) / np.where(up, -directions[:, 2], 1.0), np.inf)
         cosine = np.abs(np.einsum("ij,ij->i", hits.normal, directions))
         intensity = np.where(surface < hits.range_m, 1.0, sight.scene.reflectance(hits) * cosine)

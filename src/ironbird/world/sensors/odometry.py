@@ -1,8 +1,8 @@
 """Odometry of a camera or lidar: where the vehicle is and how it moves, as a visual-inertial unit reports it.
 
-Made of the true motion with the errors of such products, not of pictures: `noise_m`, `noise_mps` and `noise_deg` of
-each sample, a scale that is wrong by `scale_error`, and a drift of the place and the heading that grows with time in a
-direction that the seed draws. Not modelled: loss of tracking where there is nothing to see, jumps by loop closure.
+Computed from the true motion with the errors of such products, not from images: `noise_m`, `noise_mps` and `noise_deg`
+of each sample, a scale that is wrong by `scale_error`, and a drift of the place and the heading that grows with time in
+a direction that the seed draws. Not modelled: loss of tracking where there is nothing to see, jumps by loop closure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ironbird.world.native import uniforms
 from ironbird.world.sensors.sensor import Data, Sensor, Sight
 from ironbird.world.track import turned
 
-STEP_S = 0.01  # over which velocities are taken
+STEP_S = 0.01  # s over which velocities are computed
 
 
 class Odometry(Sensor):
@@ -44,7 +44,7 @@ class Odometry(Sensor):
     drift_degps: Annotated[float, Field(ge=0, le=10)] = 0.0
 
     def measure(self, sight: Sight) -> Data:
-        """One estimate of the unit."""
+        """One estimate of position, attitude and velocity with the unit's errors."""
         now = sight.time_s
         times = np.array([max(now - STEP_S, 0.0), max(now, STEP_S)])
         places, turns = self.poses(sight, times)
@@ -65,11 +65,11 @@ class Odometry(Sensor):
         }  # fmt: skip
 
     def blinded(self, data: Data) -> Data:
-        """It has lost its way and says so."""
+        """The estimate of a unit that has lost tracking and reports it."""
         return dict(data, lost=np.ones(1, np.uint8))
 
     def occluded(self, data: Data, share: float) -> Data:
-        """With less to see it is less sure; from nine tenths on it is lost."""
+        """The estimate with less to see: less certain, and lost from nine tenths on."""
         if share > 0.9:
             return self.blinded(data)
         unsure = {key: data[key] / (1 - share) for key in ("deviation_m", "deviation_mps")}

@@ -1,7 +1,7 @@
-"""An optical flow sensor that looks at pictures: it compares two of them and gives how fast the ground goes by.
+"""An optical flow sensor that compares two successive images to measure the motion of the ground.
 
 Iterated Lucas-Kanade on the whole picture, from coarse to fine (B. Lucas, T. Kanade, IJCAI 1981): one motion for all
-pixels, as small flow sensors do. The flow is that of the picture, not freed from the vehicle's own turning.
+pixels, as small flow sensors do. The flow is that of the image, with the vehicle's own rotation.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ironbird.world.sensors.camera import Camera
 from ironbird.world.sensors.sensor import Data, Sight, Three
 
 LUMA = np.array([0.2126, 0.7152, 0.0722])
-STEPS = 8  # of the search on each level
+STEPS = 8  # iterations on each level
 
 
 class OpticalFlow(Camera):
     """`flow_rad` (2): angles by which the picture went right and down since the sample before; `quality` 0 to 255.
 
-    `range_m` is the distance along the optical axis (NaN: too far). A quality of 0 says that the picture has no
+    `range_m` is the distance along the optical axis (NaN: too far). A quality of 0 means that the image has no
     structure, or moved too far to be followed.
     """
 
@@ -32,12 +32,12 @@ class OpticalFlow(Camera):
     height: Annotated[int, Field(ge=16, le=1024)] = 64
     field_of_view_deg: Annotated[float, Field(gt=0.1, lt=170)] = 42.0
     rate_hz: Annotated[float, Field(gt=0, le=1000)] = 50.0
-    antialias: Annotated[int, Field(ge=1, le=8)] = 3  # one ray for a pixel would show motions of whole pixels only
-    blur_px: Annotated[float, Field(ge=0, le=20)] = 1.0  # edges that are not sharper than the search can follow
+    antialias: Annotated[int, Field(ge=1, le=8)] = 3  # one ray per pixel would show motions of whole pixels only
+    blur_px: Annotated[float, Field(ge=0, le=20)] = 1.0  # keeps edges from being sharper than the search can follow
     range_max_m: Annotated[float, Field(gt=0, le=1e4)] = 100.0
 
     def measure(self, sight: Sight) -> Data:
-        """Flow between the picture of this sample and the one before."""
+        """Flow between the image of this sample and the previous one."""
         step = 1.0 / self.rate_hz
         before = Sight(sight.scene, sight.track, sight.time_s - step, max(sight.number - 1, 0), sight.seed, sight.skip,
                        sight.turn)  # fmt: skip
@@ -57,26 +57,26 @@ class OpticalFlow(Camera):
 
     @property
     def farthest_m(self) -> float:
-        """Along the optical axis."""
+        """Largest range in m along the optical axis."""
         return self.range_max_m
 
     def nearest_m(self, data: Data) -> float:
-        """Along the optical axis."""
+        """Range in m along the optical axis."""
         return float(data["range_m"][0])
 
     def blinded(self, data: Data) -> Data:
-        """Nothing to follow."""
+        """The sample without structure to follow."""
         return dict(data, flow_rad=np.zeros(2), quality=np.zeros(1, np.uint8), range_m=np.array([np.nan]))
 
     def occluded(self, data: Data, share: float) -> Data:
-        """What covers the lens moves with it: the flow sinks by its share, and so does the quality."""
+        """The sample with a share of the lens covered: flow and quality decrease by that share."""
         left = 1.0 - share
         quality = (data["quality"] * left).astype(np.uint8)
         return dict(data, flow_rad=data["flow_rad"] * left, quality=quality)
 
 
 def _shift(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, int]:
-    """The motion (right, down) in pixels that carries one picture into the other, and its quality."""
+    """Motion (right, down) in pixels between two images, and its quality."""
     pictures = [(old, new)]
     while min(pictures[-1][0].shape) >= 32:
         pictures.append((_half(pictures[-1][0]), _half(pictures[-1][1])))
@@ -89,7 +89,7 @@ def _shift(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, int]:
         gx, gy, base = right[inner], down[inner], a[inner]
         normal = np.array([[(gx * gx).sum(), (gx * gy).sum()], [(gx * gy).sum(), (gy * gy).sum()]])
         least = np.linalg.eigvalsh(normal)[0] / base.size
-        if least < 0.01:  # grey levels squared: nothing to hold on to in one direction
+        if least < 0.01:  # grey levels squared: no structure in one direction
             return np.zeros(2), 0
         for _ in range(STEPS):
             rest = _moved(b, shift)[inner] - base
@@ -111,7 +111,7 @@ def _half(picture: np.ndarray) -> np.ndarray:
 
 
 def _moved(picture: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """The picture at places moved by a shift, linear between pixels; the rim goes on."""
+    """The image shifted by a motion, linear between pixels; the rim is repeated."""
     rows, columns = picture.shape
     x = np.clip(np.arange(columns) + shift[0], 0, columns - 1.000001)
     y = np.clip(np.arange(rows) + shift[1], 0, rows - 1.000001)

@@ -1,4 +1,4 @@
-"""Cameras: where a point of the world lies in a picture, and along which ray a pixel looks.
+"""Base of cameras: projection of points to the image, and the ray of each pixel.
 
 Pinhole with the distortion of D. C. Brown (1966) and A. E. Conrady (1919), in the form and with the names of OpenCV
 (k1, k2, p1, p2, k3). Picture coordinates: u to the right, v down, the middle of the first pixel at (0, 0); so the
@@ -22,11 +22,11 @@ from ironbird.world.sensors.sensor import Data, Sensor, Sight
 
 MOST_PIXELS = 4_000_000
 Coefficient = Annotated[float, Field(ge=-10, le=10)]
-ROUNDS = 20  # of the search for the ray of a pixel
+ROUNDS = 20  # iterations of the search for the ray of a pixel
 
 
 class PictureSensor(Sensor):
-    """A sensor with pixels."""
+    """Base of sensors with pixels."""
 
     width: Annotated[int, Field(ge=2, le=8192)] = 640
     height: Annotated[int, Field(ge=2, le=8192)] = 480
@@ -36,7 +36,7 @@ class PictureSensor(Sensor):
     p1: Coefficient = 0.0
     p2: Coefficient = 0.0
     k3: Coefficient = 0.0
-    readout_s: Annotated[float, Field(ge=0, le=1)] = 0.0  # rolling shutter: from the first line to the last
+    readout_s: Annotated[float, Field(ge=0, le=1)] = 0.0  # s, rolling shutter: from the first line to the last
     max_m: Annotated[float, Field(gt=0, le=1e6)] = 1e5
 
     @model_validator(mode="after")
@@ -47,7 +47,7 @@ class PictureSensor(Sensor):
 
     @property
     def span_s(self) -> float:
-        """From the first line to the last."""
+        """Read-out time in s from the first line to the last."""
         return self.readout_s
 
     @property
@@ -58,11 +58,11 @@ class PictureSensor(Sensor):
 
     @property
     def centre_px(self) -> tuple[float, float]:
-        """Where the optical axis meets the picture."""
+        """Pixel coordinates of the optical axis."""
         return (self.width - 1) / 2, (self.height - 1) / 2
 
     def distorted(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the lens puts what a pinhole would put at x (right), y (down), in focal lengths."""
+        """Position after lens distortion of a pinhole's x (right), y (down), in focal lengths."""
         r2 = x * x + y * y
         radial = 1 + r2 * (self.k1 + r2 * (self.k2 + r2 * self.k3))
         return (
@@ -89,7 +89,7 @@ class PictureSensor(Sensor):
         return np.stack([1 / length, x / length, y / length], axis=-1)
 
     def undistorted(self, right: np.ndarray, down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The inverse of `distorted`, by Newton's method; an error if the lens folds the picture."""
+        """The inverse of `distorted`, by Newton's method; raises if the lens folds the image."""
         x, y = right, down
         if not any((self.k1, self.k2, self.p1, self.p2, self.k3)):
             return x, y
@@ -107,7 +107,7 @@ class PictureSensor(Sensor):
             x, y = x + (yy * off_x - xy * off_y) / whole, y + (xx * off_y - xy * off_x) / whole
         back_x, back_y = self.distorted(x, y)
         off = float(np.hypot(back_x - right, back_y - down).max()) * self.focal_px
-        if not off < 1e-6:  # NaN too
+        if not off < 1e-6:  # also NaN
             raise WorldError(
                 f"camera '{self.name}': the distortion folds the picture (a pixel cannot be traced back, {off:.3g} px "
                 "off); make k1, k2, k3 smaller or the field of view narrower"
@@ -115,7 +115,7 @@ class PictureSensor(Sensor):
         return x, y
 
     def look(self, sight: Sight, later_s: float = 0.0) -> tuple[np.ndarray, np.ndarray, Hits]:
-        """Rays of all pixels and what they hit; each line at its own time if the shutter rolls."""
+        """Rays of all pixels and their hits; each line at its own time with a rolling shutter."""
         start = sight.time_s + later_s
         times: Any = start
         if self.readout_s > 0:
@@ -124,11 +124,11 @@ class PictureSensor(Sensor):
         return origins, directions, sight.scene.cast(origins, directions, self.max_m, skip=sight.skip)
 
     def blinded(self, data: Data) -> Data:
-        """A black picture."""
+        """The sample as a black image."""
         return {key: np.zeros_like(value) for key, value in data.items()}
 
     def occluded(self, data: Data, share: float) -> Data:
-        """The upper share of the lines is hidden."""
+        """The image with the upper share of the lines hidden."""
         out = {key: value.copy() for key, value in data.items()}
         for value in out.values():
             value[: math.ceil(share * self.height)] = 0

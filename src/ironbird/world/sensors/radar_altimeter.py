@@ -14,7 +14,7 @@ from ironbird.world.sensors.sensor import Data, Sight, Three
 class RadarAltimeter(EchoSensor):
     """The leading edge of the echo: the range at which a share `power` of the beam's rays have answered (assumed).
 
-    Rain and fog do not stop it: only reflectance and range count, and water answers well whatever its colour.
+    Rain and fog have no effect: only reflectance and range count, and water reflects well whatever its colour.
     """
 
     euler_deg: Three = [0.0, -90.0, 0.0]
@@ -24,7 +24,7 @@ class RadarAltimeter(EchoSensor):
     power: Annotated[float, Field(gt=0, le=1)] = 0.05
 
     def measure(self, sight: Sight) -> Data:
-        """range_m of one number."""
+        """Range in m as one number (`range_m`)."""
         rays = cone(np.radians(self.beam_deg) / 2, 6)
         origins, directions = self.rays(sight, rays, sight.time_s)
         hits = sight.scene.cast(origins, directions, self.max_m, skip=sight.skip)

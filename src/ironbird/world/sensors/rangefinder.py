@@ -17,8 +17,8 @@ class Rangefinder(EchoSensor):
     beam_deg: Annotated[float, Field(ge=0, le=120)] = 0.0
 
     def measure(self, sight: Sight) -> Data:
-        """range_m of one number."""
+        """Range in m as one number (`range_m`)."""
         rays = cone(np.radians(self.beam_deg) / 2, 3) if self.beam_deg > 0 else np.array([[1.0, 0.0, 0.0]])
         ranges, _ = self.echoes(sight, *self.rays(sight, rays, sight.time_s))
-        found = ranges[~np.isnan(ranges)]
-        return {"range_m": self.spoilt(sight, np.array([found.min() if len(found) else np.nan]))}
+        echoes = ranges[~np.isnan(ranges)]
+        return {"range_m": self.spoilt(sight, np.array([echoes.min() if len(echoes) else np.nan]))}

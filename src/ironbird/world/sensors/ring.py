@@ -1,4 +1,4 @@
-"""A ring of rangefinders that look outwards in a plane: what collision prevention takes (OBSTACLE_DISTANCE)."""
+"""A ring of outward rangefinders in a plane, as used for collision prevention (OBSTACLE_DISTANCE)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Ring(EchoSensor):
     beams: Annotated[int, Field(ge=1, le=720)] = 16
 
     def angles_rad(self) -> np.ndarray:
-        """Of the beams, from forward to the right."""
+        """Angles of the beams in rad, from forward to the right."""
         return 2 * np.pi * np.arange(self.beams) / self.beams
 
     @functools.cached_property
@@ -27,6 +27,6 @@ class Ring(EchoSensor):
         return ray_of(angle, np.zeros_like(angle))
 
     def measure(self, sight: Sight) -> Data:
-        """range_m of each beam."""
+        """Range in m of each beam (`range_m`)."""
         ranges, intensity = self.echoes(sight, *self.rays(sight, self._beams, sight.time_s))
         return {"range_m": self.spoilt(sight, ranges), "intensity": intensity}

@@ -15,8 +15,9 @@ from ironbird.world.sensors.sensor import Data, Sight
 class ScanningLidar(EchoSensor):
     """`rings` from `low_deg` to `high_deg` above the sensor's plane, `columns` around, clockwise from behind.
 
-    A turn ends at the time of the sample; each column is measured at its own moment, so a moving vehicle sees a bent
-    world. `points_m` are in the axes that the sensor had at the moment of each column, as the product sends them.
+    A turn ends at the time of the sample; each column is measured at its own moment, so the points of a moving vehicle
+    are distorted. `points_m` are in the axes that the sensor had at the moment of each column, as the product sends
+    them.
     """
 
     UNITS = {"range_m": "m", "intensity": "1", "points_m": "m", "offset_s": "s"}
@@ -37,7 +38,7 @@ class ScanningLidar(EchoSensor):
         return self.directions()
 
     def measure(self, sight: Sight) -> Data:
-        """range_m and intensity (rings, columns), points_m, and when each column was measured before the sample."""
+        """range_m and intensity (rings, columns), points_m, and the time in s of each column before the sample."""
         rays = self._beams
         offset = (np.arange(1, self.columns + 1) / self.columns - 1.0) / self.rate_hz
         times = np.broadcast_to(sight.time_s + offset, (self.rings, self.columns)).reshape(-1)

@@ -1,4 +1,4 @@
-"""What every pixel shows, without error: object numbers and classes. Ground truth for perception, no product."""
+"""Object numbers and classes of every pixel, without error. Ground truth for perception, no product."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.world.sensors.sensor import Data, Sight
 
 
 def classes_of(labels: tuple[str, ...]) -> list[str]:
-    """Classes of a scene, the sky first, then in the order of the alphabet."""
+    """Classes of a scene: the sky first, then in alphabetical order."""
     return ["sky", *sorted(set(labels))]
 
 
@@ -19,7 +19,7 @@ class SemanticCamera(PictureSensor):
     UNITS = {"object": "1", "label": "1"}
 
     def measure(self, sight: Sight) -> Data:
-        """Both pictures."""
+        """The images of object numbers and of classes."""
         origins, directions, hits = self.look(sight)
         number = sight.scene.seen(origins, directions, hits)
         classes = classes_of(sight.scene.labels)

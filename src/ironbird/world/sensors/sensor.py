@@ -1,8 +1,8 @@
-"""What all sensors of the world have: a place on the vehicle, a rate, a latency, and one function that measures.
+"""Base of all sensors of the world: a position on the vehicle, a rate, a latency, and a measuring function.
 
-A sensor's axes are forward (the way it looks), right and down, as those of a body. It measures at k / rate_hz in
-simulation time, whatever the clock of the kernel; what it says is a function of the world, the motion, the seed and the
-number of the sample alone.
+A sensor's axes are forward (its viewing direction), right and down, as those of a body. It measures at k / rate_hz in
+simulation time, whatever the kernel's step; its output is a function of the world, the motion, the seed and the number
+of the sample alone.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True)
 class Sight:
-    """One sample: when, of what, from where; `turn` is how far a fault has turned the mount, as a rotation matrix."""
+    """Conditions of one sample: time, scene and motion; `turn` is a fault's rotation of the mount as a matrix."""
 
     scene: Scene
     track: Track
     time_s: float
     number: int
     seed: int
-    skip: int = -2  # the own body does not see itself
+    skip: int = -2  # number of the carrying body, which is invisible
     turn: np.ndarray | None = None
 
 
 class Sensor(BaseModel, ABC):
-    """A sensor on a vehicle."""
+    """Base class of a sensor on a vehicle."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
-    UNITS: ClassVar[Mapping[str, str]] = {}  # of what it measures
+    UNITS: ClassVar[Mapping[str, str]] = {}  # units of its data by name
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,59}$")]
     position_B_m: Three = [0.0, 0.0, 0.0]
@@ -54,32 +54,32 @@ class Sensor(BaseModel, ABC):
 
     @abstractmethod
     def measure(self, sight: Sight) -> Data:
-        """What the sensor says of one sample."""
+        """The data of one sample, as arrays by name."""
 
     @abstractmethod
     def blinded(self, data: Data) -> Data:
-        """What it says of nothing at all: no echo, a black picture."""
+        """The data if nothing can be seen: no echo, a black image."""
 
     @abstractmethod
     def occluded(self, data: Data, share: float) -> Data:
-        """What it says if something right before it hides a share of its view."""
+        """The data if an object directly in front hides a share of the view."""
 
     def taken(self) -> dict[str, str]:
-        """Hashes of files that it takes: they belong to its identity."""
+        """Hashes of the files that it uses, which are part of its identity."""
         return {}
 
     @property
     def span_s(self) -> float:
-        """How long after the time of a sample it still looks: exposure and read-out of a picture."""
+        """Time in s after the sample's time stamp until which it measures: exposure and read-out of an image."""
         return 0.0
 
     @property
     def farthest_m(self) -> float:
-        """The largest range that it measures; 0 if it measures none."""
+        """The largest range in m that it measures; 0 if it measures none."""
         return 0.0
 
     def nearest_m(self, data: Data) -> float:
-        """The smallest range of a sample; NaN if it has none."""
+        """The smallest range in m of a sample; NaN if it has none."""
         return math.nan
 
     @functools.cached_property
@@ -87,11 +87,11 @@ class Sensor(BaseModel, ABC):
         return turned(np.radians(self.euler_deg))
 
     def in_body(self, points_m: np.ndarray) -> np.ndarray:
-        """Points (n, 3) in the sensor's axes, in those of the body."""
+        """Points (n, 3) in the sensor's axes, converted to body axes."""
         return np.asarray(self.position_B_m + points_m @ self._R_BS.T)
 
     def poses(self, sight: Sight, times_s: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Places of the sensor (n, 3) and R_NS (n, 3, 3) at times."""
+        """Positions of the sensor (n, 3) and R_NS (n, 3, 3) at times."""
         place, R_NB = sight.track.at(times_s)
         R_BS = self._R_BS if sight.turn is None else self._R_BS @ sight.turn
         return place + R_NB @ np.asarray(self.position_B_m), R_NB @ R_BS
@@ -101,9 +101,9 @@ class Sensor(BaseModel, ABC):
         return turn_rays(*self.poses(sight, times_s), directions)
 
     def normals(self, sight: Sight, what: str, count: int) -> np.ndarray:
-        """Normal numbers of this sample, of the stream of this sensor and purpose."""
+        """Standard normal numbers of this sample, from the stream of this sensor and purpose."""
         return normals(sight.seed, f"world/{self.name}/{what}", sight.number, count)
 
     def uniforms(self, sight: Sight, what: str, count: int) -> np.ndarray:
-        """Numbers in (0, 1) alike."""
+        """Uniform numbers in (0, 1) of this sample, from the stream of this sensor and purpose."""
         return uniforms(sight.seed, f"world/{self.name}/{what}", sight.number, count)

@@ -1,4 +1,4 @@
-"""A lidar without turning parts: beams along a pattern, which a file says."""
+"""A lidar without moving parts: beams along a pattern from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BEAMS = 200_000
 
 
 def pattern_names() -> list[str]:
-    """Patterns that come with Ironbird."""
+    """Names of the built-in patterns."""
     return sorted(path.stem for path in PATTERNS.glob("*.csv"))
 
 
@@ -56,11 +56,11 @@ class SolidStateLidar(EchoSensor):
     pattern: str = "rosette"
 
     def taken(self) -> dict[str, str]:
-        """Of the pattern."""
+        """Hash of the scan pattern, by name."""
         return {"pattern_sha256": hashlib.sha256(load_pattern(self.pattern).tobytes()).hexdigest()}
 
     def measure(self, sight: Sight) -> Data:
-        """range_m and intensity of each beam, points_m in the axes at the moment of each."""
+        """range_m and intensity of each beam, points_m in the axes at the time of each beam."""
         rows = load_pattern(self.pattern)
         right, up = np.radians(rows[:, 0]), np.radians(rows[:, 1])
         rays = ray_of(right, up)

@@ -37,7 +37,7 @@ def step(model: CompiledModel, throttle: float, voltage_ratio: float = 1.0, **pa
     return run(state, 0.3, log_s=1e-3)
 
 
-@given(throttle=st.floats(0, 1), health=st.floats(0, 1), voltage=st.floats(0.6, 1.0))
+@given(throttle=st.floats(0, 1, exclude_min=True), health=st.floats(0, 1), voltage=st.floats(0.6, 1.0))
 @EXAMPLES
 def test_step_response_is_the_first_order_solution(throttle: float, health: float, voltage: float) -> None:
     log = step(first_order(), throttle, voltage, health=health)

@@ -11,7 +11,7 @@ CONF, RANGE, WATERMARK, FIFO_0, FIFO_1, INT1, MAP = 0x40, 0x41, 0x46, 0x48, 0x49
 PWR_CONF, PWR_CTRL, SOFTRESET = 0x7C, 0x7D, 0x7E
 G, KELVIN = 9.80665, 273.15
 SIZE = 1024  # bytes of the FIFO
-FRAME, CHANGE = 0x84, 0x48  # headers: a sample of six bytes, a change of the configuration of one
+FRAME, CHANGE = 0x84, 0x48  # frame headers: a sample of six bytes, a configuration change of one byte
 
 
 class Bmi088Accel(RegisterChip):
@@ -64,9 +64,9 @@ class Bmi088Accel(RegisterChip):
     fifo: bytearray = bytearray(SIZE)
     head: int = 0
     count: int = 0  # bytes in the FIFO
-    period: int = 0  # ns; 0 is off
-    switched: int = 0  # it has seen a request by SPI
-    lost: int = 0  # this request is the one that switches
+    period: int = 0  # ns; 0: off
+    switched: int = 0  # an SPI request has switched the interface
+    lost: int = 0  # the current request is the one that switches
 
     def on_reset(self, t: int) -> None:
         self.head = 0
@@ -173,7 +173,7 @@ class Bmi088Accel(RegisterChip):
         return (1 if self.interrupt else 0) ^ (1 - high)
 
     def room(self, size: int) -> int:
-        """Whether so many bytes go into the FIFO, after the oldest frames have gone if it streams."""
+        """Whether so many bytes fit into the FIFO, after removal of the oldest frames in stream mode."""
         if self.count + size > SIZE:
             self.tell(1)
             if self.reg[FIFO_0] & 1:

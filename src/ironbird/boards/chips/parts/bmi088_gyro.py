@@ -9,7 +9,7 @@ from ironbird.boards.chips.table import Register, run_of
 CHIP_ID, DATA, INT_STAT, FIFO_STATUS, RANGE, BANDWIDTH, LPM1, SOFTRESET = 0x00, 0x02, 0x0A, 0x0E, 0x0F, 0x10, 0x11, 0x14
 INT_CTRL, IO_CONF, IO_MAP, WM_ENABLE, FIFO_0, FIFO_1, FIFO_DATA = 0x15, 0x16, 0x18, 0x1E, 0x3D, 0x3E, 0x3F
 DEGREES = 57.29577951308232
-SIZE, FRAMES, LENGTH = 1024, 100, 6  # room in bytes, frames that the FIFO holds, bytes of one
+SIZE, FRAMES, LENGTH = 1024, 100, 6  # size in bytes, frames that the FIFO holds, bytes of one frame
 
 
 class Bmi088Gyro(RegisterChip):
@@ -57,7 +57,7 @@ class Bmi088Gyro(RegisterChip):
     head: int = 0
     count: int = 0  # bytes in the FIFO
     odd: int = 0  # the next byte of an empty FIFO is the upper one
-    period: int = 0  # ns; 0 is off
+    period: int = 0  # ns; 0: off
 
     def on_reset(self, t: int) -> None:
         self.empty()
@@ -136,7 +136,7 @@ class Bmi088Gyro(RegisterChip):
         if self.count + LENGTH > FRAMES * LENGTH:
             self.reg[FIFO_STATUS] = 0x80
             if not self.reg[FIFO_1] & 0x80:
-                return  # full: what is new is dropped
+                return  # full: the new frame is dropped
             self.head = (self.head + LENGTH) & (SIZE - 1)
             self.count -= LENGTH
         for i in range(LENGTH):

@@ -10,7 +10,7 @@ from ironbird.boards.chips.table import Register, run_of
 
 CHIP_ID, ERR, STATUS, DATA, PWR_CTRL, OSR, ODR, CMD = 0x00, 0x02, 0x03, 0x04, 0x1B, 0x1C, 0x1D, 0x7E
 KELVIN = 273.15
-# Factory coefficients of an imagined part, T1 to T3 and P1 to P11.
+# Factory coefficients of a fictitious part, T1 to T3 and P1 to P11.
 COEFFICIENTS = (27504, 26435, -7, 1009, -1229, 35, 0, 25000, 30000, 3, -6, 12000, 20, -50)
 NVM = struct.pack("<HHbhhbbHHbbhbb", *COEFFICIENTS)
 
@@ -84,7 +84,7 @@ class Bmp388(RegisterChip):
                 self.due = self.now + self.conversion()
 
     def conversion(self) -> int:
-        """Time of one measurement: 234 us, 392 + 2020 2^n us for each quantity."""
+        """Duration of one measurement in ns: 234 us, and 392 + 2020 2^n us for each quantity."""
         osr = self.reg[OSR]
         return 1_018_000 + 2_020_000 * ((1 << (osr & 7)) + (1 << (osr >> 3 & 7)))
 

@@ -26,7 +26,7 @@ class Hmc5883l(RegisterChip):
     ADDRESS = 0x0F
     GAIN = (1370.0, 1090.0, 820.0, 660.0, 440.0, 390.0, 330.0, 230.0)  # LSB per gauss
     BIAS = (1.16, 1.16, 1.08)  # gauss
-    PLACE_OF = (0, 4, 2)  # of x, y, z in the data: the order is x, z, y
+    PLACE_OF = (0, 4, 2)  # position of x, y, z in the data: the order is x, z, y
     PERIOD_NS = (
         1_333_333_333, 666_666_667, 333_333_333, 133_333_333, 66_666_667, 33_333_333, 13_333_333, 13_333_333,
     )  # fmt: skip
@@ -40,7 +40,7 @@ class Hmc5883l(RegisterChip):
         *[Register(0x0A + i, f"ID_{'ABC'[i]}", ord("H43"[i]), 0, "identity") for i in range(3)],
     )  # fmt: skip
 
-    seen: int = 0  # data bytes that were read of this sample, as bits
+    seen: int = 0  # data bytes of this sample that were read, as bits
 
     def on_reset(self, t: int) -> None:
         self.seen = 0

@@ -216,7 +216,7 @@ class Icm42688p(RegisterChip):
         if self.count + size > SIZE:
             self.reg[INT_STATUS] = self.reg[INT_STATUS] | 2
             if self.reg[FIFO_CONFIG] & 0x80:
-                return  # full: what is new is dropped
+                return  # full: the new record is dropped
             self.head = (self.head + size) & (SIZE - 1)
             self.count -= size
         for i in range(size):

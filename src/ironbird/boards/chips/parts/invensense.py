@@ -24,11 +24,11 @@ FIFO_EN, INT_PIN_CFG, INT_ENABLE, FIFO_WM_STATUS, INT_STATUS = 0x23, 0x37, 0x38,
 ACCEL_OUT, TEMP_OUT, GYRO_OUT = 0x3B, 0x41, 0x43
 WM_TH_HIGH, WM_TH_LOW, SIGNAL_PATH_RESET, USER_CTRL, PWR_MGMT_1 = 0x60, 0x61, 0x68, 0x6A, 0x6B
 FIFO_COUNTH, FIFO_COUNTL, FIFO_R_W, WHO_AM_I = 0x72, 0x73, 0x74, 0x75
-PULSE_NS = 50_000  # of the interrupt pin, not latched
+PULSE_NS = 50_000  # length of a pulse on the interrupt pin, if not latched
 
 
 def smoothing(bandwidths_hz: tuple[float, ...], rates_hz: tuple[float, ...]) -> tuple[float, ...]:
-    """Share by which a first-order filter follows its input in one sample; 1 is no filter."""
+    """Smoothing factor of a first-order filter for one sample; 1: no filter."""
     return tuple(
         1.0 if b > r / 4 else 1.0 - math.exp(-2 * math.pi * b / r) for b, r in zip(bandwidths_hz, rates_hz, strict=True)
     )
@@ -59,7 +59,7 @@ TRIMS = (
 
 
 class InvenSense(RegisterChip):
-    """Accelerometer, gyroscope and thermometer behind the family's register map."""
+    """Base of the InvenSense family: accelerometer, gyroscope and thermometer behind one register map."""
 
     buses: ClassVar[tuple[str, ...]] = ("spi", "i2c")
     address: ClassVar[int] = 0x68
@@ -81,17 +81,17 @@ class InvenSense(RegisterChip):
     SAME_FILTER = 0  # the accelerometer has no filter register of its own
     SIZED = 0  # the FIFO's size is in ACCEL_CONFIG2
     CAPACITY = 512  # bytes of the FIFO, unless it is sized
-    FIFO_ALL = 0  # the FIFO takes all three rates of turn and the temperature with one bit
+    FIFO_ALL = 0  # one bit enables all three gyroscope axes and the temperature in the FIFO
     WATERMARK = 0
 
     fifo: bytearray = bytearray(4096)
-    head: int = 0  # of the oldest byte
+    head: int = 0  # position of the oldest byte
     count: int = 0  # bytes in the FIFO
     latched: int = 0  # low byte of the count
     divided: int = 0
-    period: int = 0  # ns of the internal clock; 0 is asleep
+    period: int = 0  # ns, period of the internal clock; 0: asleep
     pulse_end: int = 0
-    stale: int = 0  # the accelerometer's range has changed: measure again
+    stale: int = 0  # the accelerometer's range has changed: a new measurement is needed
     smooth: list[float] = [0.0] * 6  # filtered inputs
     sample: bytearray = bytearray(14)
 
@@ -191,7 +191,7 @@ class InvenSense(RegisterChip):
         if period != self.period:
             self.period = period
             self.divided = 0
-            self.due = (self.now // period + 1) * period if period else NEVER  # the clock runs by itself
+            self.due = (self.now // period + 1) * period if period else NEVER  # the clock is free-running
 
     def accel_period(self) -> int:
         if not self.SAME_FILTER and self.reg[ACCEL_CONFIG2] & 8:

@@ -57,10 +57,10 @@ class Ms5611(Chip):
     CONVERSION_NS = (540_000, 1_060_000, 2_080_000, 4_130_000, 8_220_000)
 
     own_address: int = 0x76
-    ready: int = 0  # ns: from when on it answers
+    ready: int = 0  # ns from which on it answers
     result: int = 0
-    finished: int = 0  # a result can be read
-    kind: int = 0  # of the running conversion: 1 pressure, 2 temperature, 0 none
+    finished: int = 0  # a result is available
+    kind: int = 0  # running conversion: 1 pressure, 2 temperature, 0 none
     command: int = -1
     answer: int = 0
     length: int = 0
@@ -134,7 +134,7 @@ class Ms5611(Chip):
 
     def commit(self) -> None:
         if self.command == ADC_READ and self.position == 0 and self.length:
-            self.finished = 0  # read once; a running conversion is spoilt
+            self.finished = 0  # read once; a running conversion becomes invalid
             self.kind = 0
             self.due = NEVER
 
@@ -158,7 +158,7 @@ class Ms5611(Chip):
         if self.command < 0:
             self.execute(value)
         else:
-            self.position += 1  # what follows a command in one frame is ignored
+            self.position += 1  # bytes after a command in the same frame are ignored
 
     def i2c_match(self, address: int) -> int:
         return 1 if address == self.own_address else 0

@@ -19,7 +19,7 @@ KNOT = 0.514444444444444444  # m/s
 
 
 def text_of(*lines: tuple[str, int]) -> bytes:
-    """Texts padded with zeros to their lengths."""
+    """Texts padded with zeros to their lengths, as bytes."""
     return b"".join(text.encode().ljust(length, b"\0") for text, length in lines)
 
 
@@ -27,7 +27,7 @@ class NeoM8n(Chip):
     """Answers CFG, MON and NAV messages as the receiver does, and sends what was ordered each epoch, [ChipNotes] 10.
 
     At power-up 9600 Bd, one epoch a second, and of NMEA 4.0 RMC, VTG, GGA, GSA, GSV and GLL in each, until CFG-PRT or
-    CFG-MSG says otherwise. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
+    CFG-MSG changes it. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
     configuration (CFG-CFG is acknowledged), time to first fix, the geoid (height above sea level is that above the
     ellipsoid), single satellites (NAV-SVINFO and GSV list none).
     """
@@ -37,7 +37,7 @@ class NeoM8n(Chip):
     source = "[ChipNotes] 10"
     buses = ("uart",)
     clock_hz = 921_600
-    # Of a usual sky, in hundredths: g2 = p2 + t2, p2 = v2 + h2, h2 = n2 + e2
+    # Dilutions of a typical sky, in hundredths: g2 = p2 + t2, p2 = v2 + h2, h2 = n2 + e2
     DILUTION = (172, 150, 85, 126, 81, 57, 57)
     feeds = (
         "latitude", "longitude", "height", "velocity_n", "velocity_e", "velocity_d", "eph", "epv", "speed_accuracy",
@@ -162,7 +162,7 @@ class NeoM8n(Chip):
         return self.received[length + 4] == a and self.received[length + 5] == b
 
     def sentence(self, value: int) -> None:
-        """A line of NMEA: `$PUBX,41,1,in,out,baud,0*sum` sets the rate of port 1."""
+        """Handle a line of NMEA: `$PUBX,41,1,in,out,baud,0*sum` sets the rate of port 1."""
         if value == 10 or value == 13:
             self.state = 0
             if self.filled > 14:
@@ -252,7 +252,7 @@ class NeoM8n(Chip):
                 self.sentences[self.received[5]] = self.received[6 if length == 3 else 7]
                 return 1
             if index < 0:
-                # What it can send but has no rate here is switched off and stays off.
+                # Messages that have no rate here are switched off and stay off.
                 return length > 2 and self.received[6 if length == 3 else 7] == 0
             if length == 2:
                 self.begin(CFG, 0x01)
@@ -315,7 +315,7 @@ class NeoM8n(Chip):
             self.u1(0)
             self.finish()
             return 1
-        # GNSS, saving, time pulse: taken as they are.
+        # GNSS, saving, time pulse: acknowledged, not used.
         return (number == 0x3E and length >= 4) or (number == 0x09 and (length == 12 or length == 13)) or number == 0x31
 
     def configure_port(self, length: int) -> int:
@@ -399,7 +399,7 @@ class NeoM8n(Chip):
         self.due += self.measure_ms * self.nav_rate * 1_000_000
 
     def milliseconds(self) -> int:
-        """Of the GPS week, at the latest epoch."""
+        """Milliseconds of the GPS week at the latest epoch."""
         period = self.measure_ms * 1_000_000
         at = self.now // period * period
         return ((START_UNIX - GPS_UNIX + LEAP) * 1000 + at // 1_000_000) % 604_800_000
@@ -412,7 +412,7 @@ class NeoM8n(Chip):
             self.send_status(number)
 
     def send_motion(self, number: int) -> None:
-        """Position and velocity."""
+        """Send the message `number` with position or velocity."""
         tow = self.milliseconds()
         fix = quantise(self.inputs[10], 0, 3)
         east = quantise(self.inputs[1] * TURN * 1e7, -1_800_000_000, 1_800_000_000)
@@ -465,7 +465,7 @@ class NeoM8n(Chip):
             self.finish()
 
     def send_status(self, number: int) -> None:
-        """Time, fix and dilution."""
+        """Send the message `number` with time, fix or dilution."""
         tow = self.milliseconds()
         fix = quantise(self.inputs[10], 0, 3)
         if number == DOP:
@@ -519,7 +519,7 @@ class NeoM8n(Chip):
             self.finish()
 
     def send_monitoring(self, number: int) -> None:
-        """Version and hardware."""
+        """Send the message `number` with version or hardware."""
         if number == VER:
             self.begin(MON, VER)
             for i in range(self.VERSION_LENGTH):
@@ -551,7 +551,7 @@ class NeoM8n(Chip):
         self.u4(500_000)
 
     def heading(self) -> int:
-        """Of motion over ground, 1e-5 deg from 0 to 360, by rotations through arc tangents of powers of two."""
+        """Course over ground, 1e-5 deg from 0 to 360, computed by rotations through arc tangents of powers of two."""
         x = self.inputs[3]
         y = self.inputs[4]
         angle = 0.0
@@ -574,7 +574,7 @@ class NeoM8n(Chip):
         return quantise(angle * 1e5, 0, 35_999_999)
 
     def seconds(self) -> int:
-        """Of UTC since 1970, at the epoch."""
+        """Seconds of UTC since 1970 at the epoch."""
         period = self.measure_ms * 1_000_000
         return START_UNIX + self.now // period * period // 1_000_000_000
 
@@ -592,7 +592,7 @@ class NeoM8n(Chip):
         self.day = rest - (153 * month + 2) // 5 + 1
 
     def date(self) -> None:
-        """Year to seconds of UTC at the epoch, and that they are valid."""
+        """Append year to seconds of UTC at the epoch, and their validity."""
         clock = self.seconds() % 86_400
         self.set_date()
         self.u2(self.year)
@@ -606,7 +606,7 @@ class NeoM8n(Chip):
     # ------------------------------------------------------------------ NMEA 0183, version 4.0
 
     def digits(self, value: int, width: int) -> None:
-        """A number without sign; at least so many digits."""
+        """Append a number without sign, with at least `width` digits."""
         power = 1
         for _i in range(width - 1):
             power = power * 10
@@ -617,7 +617,7 @@ class NeoM8n(Chip):
             power = power // 10
 
     def decimal(self, value: int, width: int, places: int) -> None:
-        """A number in units of its last place."""
+        """Append a number given in units of its last decimal place."""
         unit = 1
         for _i in range(places):
             unit = unit * 10
@@ -657,7 +657,7 @@ class NeoM8n(Chip):
             self.u1(44)
 
     def recommended_fields(self, fixed: int) -> None:
-        """Minimum data: place, speed, course and date (RMC)."""
+        """Append the fields of RMC: position, speed, course and date."""
         speed = root(self.inputs[3] * self.inputs[3] + self.inputs[4] * self.inputs[4])
         knots = quantise(speed / KNOT * 1e3, 0, 2_000_000)
         course = (self.heading() + 500) // 1000 % 36_000  # 0.01 deg
@@ -683,7 +683,7 @@ class NeoM8n(Chip):
         self.u1(mode)
 
     def course_fields(self, fixed: int) -> None:
-        """Course and speed over ground (VTG)."""
+        """Append the fields of VTG: course and speed over ground."""
         speed = root(self.inputs[3] * self.inputs[3] + self.inputs[4] * self.inputs[4])
         knots = quantise(speed / KNOT * 1e3, 0, 2_000_000)
         course = (self.heading() + 500) // 1000 % 36_000  # 0.01 deg
@@ -708,7 +708,7 @@ class NeoM8n(Chip):
         self.u1(mode)
 
     def fix_fields(self, fixed: int) -> None:
-        """Place, height and quality of the fix (GGA)."""
+        """Append the fields of GGA: position, height and quality of the fix."""
         if fixed:
             self.clock_field()
             self.place_field()
@@ -732,7 +732,7 @@ class NeoM8n(Chip):
         self.commas(2)
 
     def satellites_fields(self, fix: int) -> None:
-        """Satellites in use and dilution (GSA)."""
+        """Append the fields of GSA: satellites in use and dilution."""
         fixed = 1 if fix >= 2 else 0
         self.u1(65)
         self.comma()
@@ -748,7 +748,7 @@ class NeoM8n(Chip):
                 self.comma()
 
     def place_fields(self, fixed: int) -> None:
-        """Place and time (GLL)."""
+        """Append the fields of GLL: position and time."""
         mode = 65 if fixed else 78
         if fixed:
             self.place_field()

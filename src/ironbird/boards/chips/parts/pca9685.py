@@ -54,11 +54,11 @@ class Pca9685(RegisterChip):
             before = self.reg[MODE1]
             kept = before & 0xC0
             if value & 0x80:
-                kept = kept & 0x40  # writing the restart bit clears it: pulses go on
+                kept = kept & 0x40  # writing the restart bit clears it: pulses continue
             if value & 0x40 and before & 0x10:
                 kept = kept | 0x40
             if value & 0x10 and not before & 0x10:
-                kept = kept | 0x80  # it slept while it was running
+                kept = kept | 0x80  # the chip was put to sleep while running
             self.reg[MODE1] = kept | value & 0x3F
         elif place == PRE_SCALE:
             if self.reg[MODE1] & 0x10:

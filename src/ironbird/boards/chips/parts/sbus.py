@@ -6,7 +6,7 @@ from ironbird.boards.chips.chip import FRAME_8E2, Chip
 from ironbird.boards.chips.numbers import quantise
 
 FRAME_NS = 14_000_000
-CENTRE, SPAN = 992.0, 800.0  # of 11 bits: -1 is 192, +1 is 1792
+CENTRE, SPAN = 992.0, 800.0  # counts of 11 bits: -1 is 192, +1 is 1792
 
 
 class Sbus(Chip):
@@ -24,7 +24,7 @@ class Sbus(Chip):
     feeds = (*(f"channel_{n}" for n in range(1, 16)), "lost")
 
     waiting: bytearray = bytearray(32)
-    sent: int = 25  # bytes of the frame that have gone
+    sent: int = 25  # bytes of the frame already sent
 
     def power_on(self, t: int) -> None:
         self.now = t

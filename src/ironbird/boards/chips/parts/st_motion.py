@@ -1,4 +1,4 @@
-"""What the two STMicroelectronics chips of the Pixhawk 1 share: sample clocks, status bits, little endian outputs."""
+"""Behaviour shared by the two STMicroelectronics chips of the Pixhawk 1: sample clocks, status bits, outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ironbird.boards.chips.chip import RegisterChip
 
 
 class StMotion(RegisterChip):
-    """A chip whose first SPI byte has a bit for reading and one that lets the address walk."""
+    """A chip whose first SPI byte has a read bit and an address-increment bit."""
 
     buses: ClassVar[tuple[str, ...]] = ("spi", "i2c")
     clock_hz: ClassVar[int] = 10_000_000
@@ -30,11 +30,11 @@ class StMotion(RegisterChip):
         self.reg[place + 1] = raw >> 8 & 0xFF
 
     def mark(self, status: int) -> None:
-        """A new sample: data available; overrun if the last one was not read, once there is a reader."""
+        """Set the status of a new sample: data available; overrun if the last one was not read (and any ever was)."""
         self.reg[status] = 0xFF if self.reg[status] & 8 and self.readers & 1 << (status >> 5) else 0x0F
 
     def taken(self, place: int, first: int, status: int) -> None:
-        """An output register was read; the sample counts as taken."""
+        """Mark the sample of an output register as read."""
         if first <= place < first + 6:
             self.reg[status] = 0
             self.readers = self.readers | 1 << (status >> 5)
