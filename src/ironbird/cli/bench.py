@@ -18,6 +18,7 @@ from ironbird.cli.output import (
     print_table,
     results_folder,
 )
+from ironbird.files.work import working
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="Short runs: they try the tool, their figures mean little.")]
 
@@ -29,7 +30,7 @@ def doctor(
     """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
     from ironbird.autopilots.doctor import examine
 
-    with errors():
+    with errors(), working("looking at programs and ports"):
         findings = examine()
     if as_json:
         print_json([finding.data() for finding in findings])
@@ -68,6 +69,7 @@ def campaign(
     from ironbird.proofs import campaign_speed
 
     with errors():
+        _say(f"flying a campaign of {flights} flights")  # no thread of a bar: workers are copies of this process
         result = campaign_speed.measure(flights=flights, workers=workers)
         rows = {key.replace("_", " "): str(value) for key, value in result.items()}
         _print(result, rows, "Speed of a campaign", out, as_json)
@@ -78,7 +80,8 @@ def counts(out: OutOption = None, as_json: JsonOption = False) -> None:
     from ironbird.proofs import counts as counting
 
     with errors():
-        result = counting.measure()
+        with working("counting instructions"):
+            result = counting.measure()
         _print(result, counting.rows(result), "Instructions for a millisecond of flight and vehicle", out, as_json)
 
 
@@ -137,7 +140,7 @@ def estimators(
     """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
     from ironbird.proofs.estimators import attitude_error_table
 
-    with errors():
+    with errors(), working(f"flying {lanes} flights with each estimator"):
         rows = attitude_error_table(lanes=lanes)
     print_table(
         {f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error", {"rows": [vars(r) for r in rows]}
@@ -189,7 +192,8 @@ def compare_autopilots(
         for name in system or ("reference", "px4", "ardupilot"):
             folder = folders.get(name)
             systems[name] = {"folder": folder} if folder else {}
-        flown = compare(first_flight(case), systems, out)
+        with working(f"flying {case} under {', '.join(systems)}"):
+            flown = compare(first_flight(case), systems, out)
         for one in flown:
             if one.flight is not None:
                 write_flight_folder(one.flight, out / one.name)

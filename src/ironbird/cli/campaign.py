@@ -36,6 +36,7 @@ from ironbird.cli.output import (
 )
 from ironbird.errors import IronbirdError, UnknownNameError, shortened
 from ironbird.files.whole import write_text
+from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
@@ -90,10 +91,12 @@ def run(
     from ironbird.campaign.suite import load_suite
 
     with errors(), begun_crew(workers, dask, copied=True) as crew:
-        loaded = load_suite(suite)
+        with working(f"reading the cases of {suite}"):
+            loaded = load_suite(suite)
         chosen: list[FlightCase] | None = None  # all of them
         if tag or sample is not None or params or param or under_autopilots(loaded.samples(None)):
-            chosen = loaded.flights()
+            with working(f"defining the flights of {suite}"):
+                chosen = loaded.flights()
             if tag:
                 known = {name for flight in chosen for name in (*flight.tags, flight.case_id)}
                 for name_of_tag in tag:
@@ -108,7 +111,8 @@ def run(
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
         policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
-        campaign, flights = start_campaign(database, crew, loaded, name, policy, chosen)
+        with working(f"defining campaign {name}"):
+            campaign, flights = start_campaign(database, crew, loaded, name, policy, chosen)
         if database.file is not None:
             remember(database.file)
         _fly(
@@ -229,12 +233,13 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
     from ironbird.report.campaign_page import write_campaign_page
     from ironbird.report.junit import write_junit
 
-    folder.mkdir(parents=True, exist_ok=True)
-    results = database.results(campaign)
-    write_campaign_page(database, campaign, folder / "report.html")
-    write_junit(folder / "junit.xml", campaign.name, results, list(database.cases(campaign)))
-    text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
-    write_text(folder / "results.json", text + "\n")
+    with working(f"writing the report of campaign {campaign.name}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        results = database.results(campaign)
+        write_campaign_page(database, campaign, folder / "report.html")
+        write_junit(folder / "junit.xml", campaign.name, results, list(database.cases(campaign)))
+        text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
+        write_text(folder / "results.json", text + "\n")
 
 
 @contextmanager
@@ -246,7 +251,8 @@ def flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:  # workers need the processor
+    shown_alone = listening(None)  # a second display would draw over this one
+    with shown_alone, Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:  # workers need time
         task = bar.add_task(name, total=None, said="")
         shown, told = 0.0, 0
 
@@ -377,8 +383,9 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     with errors():
         database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
-        cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
-        found = compare(database.results(both[0]), database.results(both[1]), cases)
+        with working(f"comparing campaigns {before} and {after}"):
+            cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
+            found = compare(database.results(both[0]), database.results(both[1]), cases)
         if as_json:
             typer.echo(json.dumps(found.record(), indent=2))
         else:
@@ -419,8 +426,9 @@ def export(
 
     with errors():
         database = store_with(store, name)
-        results = database.results(database.campaign(name))
-        write_table(results, to)
+        with working(f"writing {to.name}"):
+            results = database.results(database.campaign(name))
+            write_table(results, to)
     typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
@@ -457,8 +465,9 @@ def report(
             differing = _write_flight_pages(database, campaign, folder, pages, most)
         _write_reports(database, campaign, folder)
         if requirements is not None:
-            rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
-            write_campaign_page(database, campaign, folder / "report.html", trace=rows)
+            with working("tracing the project's requirements"):
+                rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
+                write_campaign_page(database, campaign, folder / "report.html", trace=rows)
     for text in differing:
         typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)
     print_report(folder / "report.html")
@@ -525,7 +534,7 @@ def rerun(
         folder = out or flight_folder(database.folder / name, flight)
         if case.scenario:
             _rerun_scenario(case, stored, folder)
-        with ending_in_order():
+        with ending_in_order(), working(f"flying {flight} again"):
             runs = [fly(case, folder=folder)]
             while len(runs) < times and not runs[-1].log.interrupted:
                 runs.append(fly(case, folder=folder))
@@ -564,7 +573,7 @@ def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path)
     from ironbird.report.scenario_page import write_scenario_folder
     from ironbird.scenario.run import fly_scenario
 
-    with ending_in_order():
+    with ending_in_order(), working(f"flying {case.id} again"):
         flown = fly_scenario(scenario_in(case.scenario, case.case_id))
     page, judged = write_scenario_folder(flown, folder), judged_scenario(case, flown)
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, case.id)

@@ -19,6 +19,7 @@ from ironbird.cli.options import (
     settings_of,
 )
 from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.credibility.compare import Comparison
@@ -82,22 +83,27 @@ def credibility(
             raise RecordError("--setpoints goes with --drive and --vehicle")
         if (drive or evidence) and vehicle is None:
             raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
-        record = read_record(real, columns=plan.columns("real"), salvage=salvage)
+        with working(f"reading {real.name}"):
+            record = read_record(real, columns=plan.columns("real"), salvage=salvage)
         if drive:
             assert vehicle is not None
             how = {"window_s": asked, "params": settings_of(set_)}
-            comparison, words = _driven(record, vehicle, plan, how, setpoints=setpoints, restart_s=restart)
+            with working(f"driving {vehicle} by the record and comparing"):
+                comparison, words = _driven(record, vehicle, plan, how, setpoints=setpoints, restart_s=restart)
             title = f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} {words} {real.name}"
         else:
-            records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
-            comparison = compare(record, records, plan, shift_s=time_shift, window_s=asked, most_shift_s=most_shift)
+            with working("reading the simulated records"):
+                records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
+            with working("comparing the records"):
+                comparison = compare(record, records, plan, shift_s=time_shift, window_s=asked, most_shift_s=most_shift)
             title = f"{records[0].path.name} against {real.name}"
         if evidence:
             assert vehicle is not None
             add_entry(comparison, vehicle, evidence)
         levels = standing(vehicle) if vehicle else []
         page = out / "credibility.html"
-        write_credibility_page(comparison, page, title=title, levels=levels)
+        with working("writing the page of the comparison"):
+            write_credibility_page(comparison, page, title=title, levels=levels)
         write_credibility_json(comparison, out / "credibility.json")
     if as_json:
         typer.echo(json.dumps(credibility_numbers(comparison), indent=2))

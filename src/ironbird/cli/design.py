@@ -23,6 +23,7 @@ from ironbird.cli.options import (
 )
 from ironbird.cli.output import JsonOption, errors, print_table, progress_bar
 from ironbird.errors import IronbirdError, shortened
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.analysis.level import Mode
@@ -45,7 +46,7 @@ def trim(vehicle: VehicleArgument, airspeed: AirspeedOption = None, set_: SetOpt
     """Find steady level motion: attitude, actuator commands, thrusts."""
     from ironbird.analysis.level import level_trim
 
-    with errors():
+    with errors(), working(f"finding the trim of {vehicle}"):
         found = level_trim(vehicle, airspeed, settings=settings_of(set_))
     print_table(found.rows(), f"{found.vehicle.spec.title}: trim", found.figures())
 
@@ -59,7 +60,7 @@ def modes(
     """
     from ironbird.analysis.level import level_trim, modes_at
 
-    with errors():
+    with errors(), working(f"finding the trim and the modes of {vehicle}"):
         found = modes_at(level_trim(vehicle, airspeed, settings=settings_of(set_)))
     if as_json:
         rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
@@ -131,7 +132,8 @@ def step(
         named = dict(zip(sets, answers, strict=True))
         page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{found.name}.html"
         title = f"{vehicle}: {found.name} by {answers[0].size:g} {found.unit}"
-        write_step_page(title, found, named, page, list(sets.values()))
+        with working("writing the page of step responses"):
+            write_step_page(title, found, named, page, list(sets.values()))
     if as_json:
         rows = [
             {"set": dict(sets[name]), "failure": answer.failure, **_plain(answer.figures())}
@@ -163,10 +165,14 @@ def margins(
 
     with errors():
         where = "in level flight" if is_wing(vehicle) else "at hover"
-        loop = steady_loop(vehicle, settings_of(set_))
-        responses = [loop.broken(name) for name in axis or loop.closed_axes()]
+        with working(f"linearising {vehicle} {where}"):
+            loop = steady_loop(vehicle, settings_of(set_))
+        axes = axis or loop.closed_axes()
+        with working(f"margins of {', '.join(axes)}"):
+            responses = [loop.broken(name) for name in axes]
         page = (out or Path("out/tuning") / Path(vehicle).stem) / "margins.html"
-        write_margins_page(f"{vehicle}: loops {where}", responses, page)
+        with working("writing the page of margins"):
+            write_margins_page(f"{vehicle}: loops {where}", responses, page)
     if as_json:
         typer.echo(json.dumps({r.axis: _plain(vars(r.margins)) for r in responses}))
     else:
@@ -209,7 +215,7 @@ def autotune(
     from ironbird.report.tuning_page import MARGINS, margin_words
     from ironbird.tuning.autotune import tune
 
-    with errors():
+    with errors(), working(f"finding gains of {vehicle}"):
         found = tune(
             vehicle,
             attitude_radps=bandwidth,

@@ -12,6 +12,7 @@ from ironbird.cli.completion import fault_names
 from ironbird.cli.options import FaultsFileOption, OtherVehicleOption, OutOption
 from ironbird.cli.output import JsonOption, errors, print_json, print_table
 from ironbird.errors import FaultError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.faults.spec import Fault, Injection
@@ -132,7 +133,8 @@ def show_fault(
             "source": said.reference or "-",
             "ordered": order.text(),
         }
-        sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
+        with working(f"flying {said.id} and its healthy twin"):
+            sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
         print_table({**rows, "witness": sentence, "report": str(page or "-")}, said.id)
 
 

@@ -63,6 +63,7 @@ from ironbird.cli.output import (
     write_and_print,
 )
 from ironbird.errors import IronbirdError, LinkError, OrderError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -460,9 +461,11 @@ def compare(
     with errors():
         if not 2 <= len(flights) <= MOST_COMPARED:
             raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
-        kept = [read_flight(folder) for folder in flights]
+        with working("reading the flights"):
+            kept = [read_flight(folder) for folder in flights]
         page = out or Path("out/compare/compare.html")
-        write_flights_page(kept, page)
+        with working("writing the page of the comparison"):
+            write_flights_page(kept, page)
         parted = [partings(kept[0].log, other.log) for other in kept[1:]]
         equal = all(
             not one and len(kept[0].log.time_s) == len(k.log.time_s) for one, k in zip(parted, kept[1:], strict=True)

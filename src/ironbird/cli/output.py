@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hin
 import typer
 
 from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of
+from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
+from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -65,7 +67,7 @@ def fail(error: IronbirdError) -> NoReturn:
 def errors() -> Iterator[None]:
     """Every verb's body: what a user can cause and cure ends with a sentence, never with a traceback."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), listening(Display()):
             warnings.showwarning = _show_warning
             yield
     except IronbirdError as error:
@@ -147,20 +149,9 @@ def _leaving() -> Iterator[None]:
         raise SystemExit(NOBODY_READS) from None
 
 
-@contextmanager
-def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; nothing in files and pipes."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=1.0)
-
-        def update(share: float) -> None:
-            bar.update(task, completed=share)
-
-        yield update
+def progress_bar(text: str) -> AbstractContextManager[Callable[[float], None]]:
+    """Work with a progress bar on a terminal and lines in a log, if it takes longer than a second."""
+    return working(text)
 
 
 def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | None = None) -> None:

@@ -21,6 +21,7 @@ from ironbird.cli.output import (
     progress_bar,
     results_folder,
 )
+from ironbird.files.work import working
 
 
 def fly_many(
@@ -49,7 +50,8 @@ def fly_many(
     with errors():
         with progress_bar(f"flying {Path(scenario).stem}") as update, ending_in_order():
             flown = fly_scenario(scenario, workers=threads, progress=update)
-        with results_folder(out, f"scenario-{flown.scenario.name}") as folder:
+        name = f"scenario-{flown.scenario.name}"
+        with results_folder(out, name) as folder, working("writing the report of the scenario"):
             page = write_scenario_folder(flown, folder)
     rows = {
         v.name: f"{v.judged.verdict}; {v.judged.outcome}; smallest distance {v.min_distance_m:.2f} m"

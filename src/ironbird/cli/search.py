@@ -11,6 +11,7 @@ from ironbird.cli.campaign import store_with
 from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument
 from ironbird.cli.output import errors, print_sentence, progress_bar
 from ironbird.errors import UnknownNameError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.campaign.planned import Planned
@@ -54,7 +55,8 @@ def search(
         )
         worst = found.worst.case
         if found.failing and shrink:
-            small = make_small(worst)
+            with working("making the failing flight smaller"):
+                small = make_small(worst)
             print_sentence(
                 f"smallest found ({small.flown} more flights): {small.sentence()}",
                 "smallest",
@@ -118,7 +120,8 @@ def shrink_flight(
 
     with errors():
         database = store_with(store, name)
-        small = shrink(database.case(database.campaign(name), flight))
+        with working(f"making {flight} smaller"):
+            small = shrink(database.case(database.campaign(name), flight))
         figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
         print_sentence(small.sentence(), flight, figures)
         if out is not None:

@@ -12,6 +12,7 @@ import typer
 from ironbird.cli.options import ControlOption, IdOption, OutOption, VehicleArgument
 from ironbird.cli.output import JsonOption, errors, print_json, print_table
 from ironbird.errors import UnknownNameError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.compiler.flatten import Flat
@@ -123,7 +124,8 @@ def show(
         path = svg or Path("out") / f"{loaded.id}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         typer.echo(diagram_tree(loaded.diagram))
-        write_diagram_svg(loaded.diagram, path)
+        with working("drawing the diagram"):
+            write_diagram_svg(loaded.diagram, path)
         if source:
             from ironbird.compiler.compiled import compile_model
 

@@ -13,6 +13,7 @@ from ironbird.cli.completion import world_names
 from ironbird.cli.options import OutOption, OutPathOption, StartOption, start_of
 from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
 from ironbird.errors import WorldError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.world.model import World
@@ -123,7 +124,8 @@ def look_into(
         sensor = sensor_of(table | {"field_of_view_deg": field_of_view})
         scene = Scene(load_world(world)).at(moment)
         track = Track.still((north, east, -height), from_euler(np.radians(_three(turn))))
-        data = sensor.measure(Sight(scene, track, moment, 0, 1))
+        with working("taking the picture"):
+            data = sensor.measure(Sight(scene, track, moment, 0, 1))
         with replacing(out) as part:
             part.write_bytes(write_png(data["rgb"]))
     typer.echo(f"picture: {out}")

@@ -11,6 +11,7 @@ import typer
 from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
 from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import IronbirdError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.design.parts import Database, Part
@@ -98,7 +99,8 @@ def search_parts(
         wanted = Wanted(
             _amount("--endurance", endurance), _amount("--payload", payload), diagonal_m, base_kg, others=others
         )
-        found = search(database, wanted, database.battery(battery), database.esc(esc))
+        with working("trying every motor with every propeller"):
+            found = search(database, wanted, database.battery(battery), database.esc(esc))
         if not found.front:
             raise RecordError(
                 f"none of {found.tried:,} pairs flies {wanted.endurance_min:g} min with {wanted.payload_kg:g} kg on "

@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.files.trust import Trust
+from ironbird.files.work import working
 from ironbird.flight.derived import derived
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
@@ -255,7 +256,8 @@ def fly(
             progress=progress,
             line=line,
         )
-    [judged] = judge([flown], fitted.model)
+    with working("judging the flight"):
+        [judged] = judge([flown], fitted.model)
     flight = Flight(
         **vars(flown),
         vehicle=fitted.vehicle,

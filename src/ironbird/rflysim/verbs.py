@@ -159,7 +159,7 @@ def serve(served: list[Served]) -> int:
 
     from ironbird.flight.prepare import fit
 
-    fit(served[0].order)  # compiled once, and what is loaded here is shared by all
+    fit(served[0].order).model.library(1)  # compiled once, and what is loaded here is shared by all
     context = get_context("fork")
     parent = os.getpid()
     workers = [context.Process(target=_work, args=(one, parent)) for one in served]
