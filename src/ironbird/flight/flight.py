@@ -34,7 +34,7 @@ from ironbird.vehicles.load import Vehicle, load_spec
 
 if TYPE_CHECKING:
     from ironbird.rig.rig import Rig
-    from ironbird.rig.system import ControlSystem, Pilot
+    from ironbird.rig.system import AutopilotEvent, ControlSystem, Pilot
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
@@ -199,6 +199,7 @@ def fly(
     show: Callable[[str], None] | None = None,
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
+    on_event: Callable[[AutopilotEvent], None] | None = None,
     trust: Trust | None = None,
     **ordered: Any,
 ) -> Flight:
@@ -208,8 +209,8 @@ def fly(
     faults, twins without them fly beside: each fault's witness is the difference to a twin that lacks this fault alone.
     With `speed` the flight keeps to the wall clock, and `live` takes new parameter values. A control system outside may
     leave its logs in `folder`, is asked to `announce` its ports, and to `show` figures about once a second; `between`
-    is called after every exchange with it, may wait, and ends the flight by False. At a `line` a flight waits for
-    others with which it flies together.
+    is called after every exchange with it, may wait, and ends the flight by False; `on_event` gets its events when they
+    come: clients, arming, modes, refusals. At a `line` a flight waits for others with which it flies together.
 
     Programs and front ends that only the options of an order name are refused, as it may come from others; `options`
     that are given here are trusted, and what `trust` names: `trust=Trust.by_hand(order.options)` for an order of your
@@ -243,6 +244,7 @@ def fly(
             progress=progress,
             line=line,
             between=between,
+            on_event=on_event,
         )
     elif between is not None:
         raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")

@@ -7,10 +7,12 @@ Not done: the vehicles do not see each other (wake, radio, collision).
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironbird.errors import IronbirdError, LinkError, OrderError
 from ironbird.files.trust import Trust
@@ -19,6 +21,9 @@ from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options
+
+if TYPE_CHECKING:
+    from ironbird.rig.system import AutopilotEvent
 
 MOST = 16  # vehicles
 LOOK_S = 0.05
@@ -31,10 +36,12 @@ def fly_together(
     announce: Callable[[str], None] | None = None,
     patience_s: float = 120.0,
     trust: Trust | None = None,
+    on_event: Callable[[int, AutopilotEvent], None] | None = None,
 ) -> list[Flight]:
     """Fly orders in real time on one clock; Ctrl-C ends all of them with their results.
 
-    If one never takes part (`LinkError`), none flies: the error says which.
+    If one never takes part (`LinkError`), none flies: the error says which. `on_event` gets the number of a vehicle,
+    from 1 on, and an event of its control system when it comes, in the thread of its flight.
     """
     if not 1 <= len(orders) <= MOST:
         raise OrderError(f"{len(orders)} vehicles at once: give 1 to {MOST}")
@@ -47,8 +54,11 @@ def fly_together(
     failed: dict[int, BaseException] = {}
 
     def work(number: int, order: Order, folder: Path | None) -> None:
+        said = None if on_event is None else functools.partial(on_event, number + 1)
         try:
-            found[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust)
+            found[number] = fly(
+                order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust, on_event=said
+            )
         except BaseException as error:
             failed[number] = error
             line.give_up()

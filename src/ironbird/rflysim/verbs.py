@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ironbird.cli.exit_codes import code_of, code_of_all
+from ironbird.cli.live import FlightLines
 from ironbird.cli.options import (
     ControlOption,
     FaultOption,
@@ -152,6 +153,7 @@ def grid_place(number: int, count: int, interval_m: float) -> tuple[float, float
 
 def serve(served: list[Served]) -> int:
     """Each vehicle in a process of its own, the only one in this; returns the exit code."""
+    typer.echo("Ctrl-C ends the flights and judges them", err=True)
     if len(served) == 1:
         with ending_in_order():
             return serve_one(served[0])
@@ -204,10 +206,12 @@ def serve_one(one: Served) -> int:
         folder = one.folder / str(number)
         front, system = _seated(one.control, options, folder)
         facing = start_settings(order, yaw_deg=yaw_deg)
+        lines = FlightLines(f"vehicle {front.ports.vehicle}")
         flight = fly(
             replace(order, settings={**facing, **order.settings}),
             control=system,
             speed=None if one.speed == math.inf else one.speed,
+            on_event=lambda event, lines=lines: None if event.kind == "begin" else lines.event(event),
         )
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)

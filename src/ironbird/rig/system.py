@@ -34,8 +34,37 @@ class AutopilotEvent:
     """A message or action of the control system, in simulation time."""
 
     time_s: float
-    kind: str  # mode, armed, text, failsafe, estimator, ...
+    kind: str  # mode, armed, text, failsafe, estimator, client, command, refused, mission, ...
     text: str
+    by: str = ""  # who asked for it, as far as it is known: "MAVLink client 245", "keyboard"
+
+    def sentence(self) -> str:
+        """What happened, for people: "armed by MAVLink client 245"."""
+        said = self.text
+        if self.kind in ("mode", "estimator", "refused", "landed") or (
+            self.kind == "failsafe" and not said.startswith("failsafe")
+        ):
+            said = f"{SPOKEN.get(self.kind, self.kind)} {said}"
+        elif self.kind == "text":
+            said = f"it says: {said}"
+        if not self.by:
+            return said
+        return f"{said} (asked by {self.by})" if self.kind == "refused" else f"{said} by {self.by}"
+
+
+SPOKEN = {"failsafe": "failsafe:", "estimator": "estimator:", "refused": "refused:", "landed": "landed state:"}
+
+
+class EventList(list[AutopilotEvent]):
+    """Events in the order in which they come; whoever listens gets each at once, in the thread of who appends it."""
+
+    listener: Callable[[AutopilotEvent], None] | None = None
+
+    def append(self, event: AutopilotEvent, /) -> None:
+        """Keep an event, and tell the listener."""
+        super().append(event)
+        if self.listener is not None:
+            self.listener(event)
 
 
 @dataclass
@@ -74,7 +103,7 @@ class ControlSystem(ABC):
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self.autopilot_events: list[AutopilotEvent] = []
+        self.autopilot_events: list[AutopilotEvent] = EventList()
 
     @abstractmethod
     def start(self, rig: Rig) -> None:
@@ -129,9 +158,9 @@ class ControlSystem(ABC):
         """The same for machines, as plain data."""
         return {}
 
-    def note(self, rig: Rig, kind: str, text: str) -> None:
-        """Record a message or an action of it."""
-        self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text))
+    def note(self, rig: Rig, kind: str, text: str, by: str = "") -> None:
+        """Record a message or an action of it, and who asked for it."""
+        self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text, by))
 
     def obey(self, rig: Rig, told: Rig, script: str, *, sees_truth: bool = False) -> None:
         """Take orders from now on, by a commander of the navigator in the model that `told` runs.
@@ -165,7 +194,7 @@ class FunctionSystem(ControlSystem):
     name: str = "function"
     step_ticks: int = 4
     traffic: Traffic = field(default_factory=Traffic)
-    autopilot_events: list[AutopilotEvent] = field(default_factory=list)
+    autopilot_events: list[AutopilotEvent] = field(default_factory=EventList)
 
     def start(self, rig: Rig) -> None:
         """Nothing to start."""
@@ -181,7 +210,7 @@ class FunctionSystem(ControlSystem):
 class Pilot(Protocol):
     """The source of commands to the control system: looked at between steps."""
 
-    autopilot_events: list[AutopilotEvent]
+    autopilot_events: list[AutopilotEvent]  # an `EventList`, if others are to get them at once
 
     @property
     def finished(self) -> bool:
@@ -200,6 +229,12 @@ class Seat:
 
     system: ControlSystem
     pilot: Pilot | None = None
+
+    def listen(self, listener: Callable[[AutopilotEvent], None]) -> None:
+        """Pass on all events of the control system and of its pilot, when they come."""
+        for who in (self.system, self.pilot):
+            if who is not None and isinstance(who.autopilot_events, EventList):
+                who.autopilot_events.listener = listener
 
     def close(self) -> None:
         """Let go of all ports and end what was started. May be called twice."""
@@ -303,6 +338,10 @@ class Kind(ABC):
     def budget(self, vehicle: str, options: Options, *, has_mission: bool) -> Sequence[Budget]:
         """What its links will have to carry with a vehicle, as tables that are printed before the flight."""
         return ()
+
+    def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
+        """Whether people or programs outside command its flights, or hardware takes part: events are printed live."""
+        return False
 
     @abstractmethod
     def seat(self, task: Task) -> Seat:
