@@ -149,6 +149,9 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
         ids.setdefault(case.id, case)
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
+    if not title and planned:
+        more = len(planned) - 1
+        title = planned[0].title.rstrip(".") + (f" (and {more} more case{'s' * (more > 1)})" if more else "")
     problems = list(dict.fromkeys(problems))  # a wrong default is wrong once
     return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
 

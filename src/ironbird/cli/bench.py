@@ -12,6 +12,7 @@ from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOpt
 from ironbird.cli.output import (
     JsonOption,
     errors,
+    print_columns,
     print_json,
     print_report,
     print_sentence,
@@ -28,14 +29,18 @@ def doctor(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
 ) -> None:
     """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
-    from ironbird.autopilots.doctor import examine
+    from ironbird.autopilots.doctor import examine, shortened_list
 
     with errors(), working("looking at programs and ports"):
         findings = examine()
     if as_json:
         print_json([finding.data() for finding in findings])
     else:
-        print_table({finding.name: finding.sentence() for finding in findings}, "Doctor")
+        rows = [
+            (finding.name, "ok" if finding.good else "NOT OK", finding.text, finding.cure)
+            for finding in shortened_list(findings)
+        ]
+        print_columns(("thing", "state", "what was found", "what to do"), rows, "Doctor")
     if strict and not all(finding.good for finding in findings):
         raise typer.Exit(1)
 

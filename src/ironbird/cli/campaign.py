@@ -29,6 +29,7 @@ from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
     errors,
+    print_columns,
     print_json,
     print_report,
     print_table,
@@ -58,6 +59,7 @@ TracesOption = Annotated[
 RequirementsOption = Annotated[
     Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
 ]
+COUNTED = ("pass", "fail", "void", "error", "open")  # columns of flights; open ones are not flown
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
@@ -301,12 +303,21 @@ def list_campaigns(
             print_json(data)
             return
         for database in stores:
-            rows = {
-                c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
+            rows = [
+                (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), c.title or c.name)
                 for s, c, n in found
                 if s is database
-            }
-            print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
+            ]
+            title = f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns"
+            print_columns(("name", "begun", *COUNTED, "title"), rows, title)
+
+
+def _begun(created: str) -> str:
+    """The time of the begin on this computer's clock, for people."""
+    try:
+        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return created
 
 
 def store_with(url: str | None, name: str) -> Store:
@@ -346,13 +357,16 @@ def show(
                 data = {s.case_id: {**s.verdicts, "worst": s.worst.record()} for s in summaries}
                 typer.echo(json.dumps(data, indent=2))
                 return
-            rows = {
-                s.case_id: ", ".join(f"{n} {v}" for v, n in s.verdicts.items() if n)
-                + f"\n{s.failures()}\n{'smallest margin' if s.as_expected else 'worst'}: "
-                + f"{s.worst.id}: {s.worst.sentence}"
+            lines = [
+                (
+                    s.case_id, "yes" if s.as_expected else "NO",
+                    *(str(s.verdicts.get(verdict, 0) or "-") for verdict in COUNTED[:-1]), s.failures(),
+                    s.worst.id.removeprefix(f"{s.case_id}/"), s.worst.sentence,
+                )
                 for s in summaries
-            }
-            print_table(rows, campaign.title or name)
+            ]  # fmt: skip
+            heads = ("case", "as expected", *COUNTED[:-1], "failures", "worst flight", "why")
+            print_columns(heads, lines, campaign.title or name, optional=("worst flight", "failures"))
             return
         case = database.case(campaign, flight)
         result = next((r for r in database.results(campaign) if r.id == flight), None)

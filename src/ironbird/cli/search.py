@@ -98,7 +98,7 @@ def boundary_map(
                 tolerance=searching.LINE_TOLERANCE if refine else None,
                 progress=update,
             )
-        title = planned.data.get("title") or planned.id
+        title = planned.title
         out = out or Path("out/map.svg")
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ironbird.cli.options import ControlOption, IdOption, OutOption, VehicleArgument
-from ironbird.cli.output import JsonOption, errors, print_json, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
 from ironbird.errors import UnknownNameError
 from ironbird.files.work import working
 
@@ -30,14 +30,17 @@ def list_vehicles(as_json: JsonOption = False) -> None:
     specs = [load_spec(name) for name in vehicle_ids()]
     if as_json:
         data = [
-            {"id": s.id, "title": s.title, "template": s.template, "summary": s.summary, "assumed": s.assumed()}
+            {
+                "id": s.id, "title": s.title, "template": s.template, "mass_kg": s.body.mass_kg, "summary": s.summary,
+                "assumed": s.assumed(),
+            }
             for s in specs
-        ]
+        ]  # fmt: skip
         typer.echo(json.dumps(data, indent=2))
         return
-    for template in dict.fromkeys(s.template for s in sorted(specs, key=lambda s: s.template)):
-        rows = {s.id: f"{s.title}\n{s.summary}" for s in specs if s.template == template}
-        print_table(rows, template.replace("_", " ").capitalize())
+    specs.sort(key=lambda s: (s.template, s.id))
+    rows = [(s.id, s.template.replace("_", " "), f"{s.body.mass_kg:.4g}", s.title) for s in specs]
+    print_columns(("id", "kind", "mass kg", "title"), rows, "Vehicles")
 
 
 def check_vehicle(
@@ -98,15 +101,19 @@ def vehicle_kinds() -> None:
     """
     from ironbird.vehicles.kinds import KINDS
 
-    rows = {}
+    figures: dict[str, dict[str, Any]] = {}
     with errors():
         for name in KINDS:
             kind = KINDS.load(name)
-            home = "" if KINDS.is_own(name) else f" From {KINDS[name]}."
-            pilots = [title for title, there in (("PX4", kind.px4), ("ArduPilot", kind.ardupilot)) if there]
-            outside = f" Flown by {' and '.join(pilots)} too." if pilots else ""
-            rows[name] = f"Modes: {', '.join(sorted(kind.abilities.modes))}.{outside}{home}"
-    print_table(rows, "Kinds of vehicles")
+            figures[name] = {
+                "modes": sorted(kind.abilities.modes), "px4": bool(kind.px4), "ardupilot": bool(kind.ardupilot),
+                "from": "" if KINDS.is_own(name) else KINDS[name],
+            }  # fmt: skip
+    rows = [
+        (name, ", ".join(f["modes"]), "yes" if f["px4"] else "no", "yes" if f["ardupilot"] else "no", f["from"])
+        for name, f in figures.items()
+    ]
+    print_columns(("kind", "modes", "PX4", "ArduPilot", "from"), rows, "Kinds of vehicles", figures)
 
 
 def show(
@@ -258,7 +265,7 @@ def blocks(
         entry = found[block]
         print_table({"what": entry["doc"], "options": ", ".join(entry["options"]), **entry["signals"]}, block)
     else:
-        print_table({name: entry["doc"] for name, entry in found.items()}, "Blocks")
+        print_columns(("block", "what it is"), [(name, entry["doc"]) for name, entry in found.items()], "Blocks")
 
 
 def write_board_params(vehicle: VehicleArgument, out: OutOption = None) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from ironbird.cli.completion import world_names
 from ironbird.cli.options import OutOption, OutPathOption, StartOption, start_of
-from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_sentence, print_table
 from ironbird.errors import WorldError
 from ironbird.files.work import working
 
@@ -37,7 +37,8 @@ def list_worlds(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps({name: _facts(world) for name, world in found.items()}, indent=2))
         return
-    print_table({name: world.title for name, world in found.items()}, "Worlds")
+    rows = [(name, str(len(world.obstacles)), world.title) for name, world in found.items()]
+    print_columns(("name", "obstacles", "title"), rows, "Worlds")
 
 
 def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
