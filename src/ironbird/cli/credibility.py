@@ -18,7 +18,7 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_report
 from ironbird.files.work import working
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ def credibility(
     if as_json:
         typer.echo(json.dumps(credibility_numbers(comparison), indent=2))
         raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
-    print_table(_rows(comparison), title)
-    typer.echo(f"report: {page}")
+    typer.echo(title)
+    given = " ".join([*([f" --tests {tests}"] if tests else []), *([f" --window {window}"] if window else [])])
+    for line in _lines(comparison, f"{real}{given}", vehicle, driven=drive and not setpoints):
+        typer.echo(f"  {line}")
+    print_report(page)
     raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
 
 
@@ -150,17 +153,26 @@ def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: fl
     return plan.model_copy(update=changes)
 
 
-def _rows(comparison: Comparison) -> dict[str, str]:
-    """What is printed of a comparison."""
-    return {
-        "time shift": "; ".join(str(s) for s in comparison.shifts),
-        **{f"{i.test.name}": _said(i.value, i.low, i.high, i.passed) for i in comparison.indices},
-        **{f"class {name}": _said(*value) for name, value in comparison.classes.items()},
-        "overall": _said(*comparison.overall),
-        "smallest": f"{comparison.smallest.least:.4f} ({comparison.smallest.test.name})",
-    }
+def _lines(comparison: Comparison, real: str, vehicle: str | None, *, driven: bool) -> list[str]:
+    """Verdict, worst tests, likely cause and the next command, for which `real` is the record and its options."""
+    from ironbird.credibility.summary import likely_cause, verdict, worst_tests
+
+    cause, name = likely_cause(comparison), vehicle or "VEHICLE"
+    lines = [verdict(comparison), *worst_tests(comparison)]
+    if cause is not None:
+        lines.append(f"likely cause: {cause.text}")
+    if comparison.passed:
+        return [*lines, "next: the page has all tests, curves and measures"]
+    if not driven:
+        return [*lines, f"next: ironbird model credibility {real} --drive --vehicle {name}, the model without control"]
+    if cause is not None and cause.free and _has_rotors(name):
+        free = ",".join(cause.free)
+        return [*lines, f"next: ironbird model identify {real} --vehicle {name} --free {free}"]
+    return [*lines, "next: the page shows when the error grows, and the delay of each signal"]
 
 
-def _said(value: float, low: float, high: float, passed: bool | None = None) -> str:
-    word = {True: "  pass", False: "  fail", None: ""}[passed]
-    return f"{value:.4f} ({low:.4f} to {high:.4f}){word}"
+def _has_rotors(vehicle: str) -> bool:
+    """Whether the words of `identify` about rotors are parameters of a vehicle."""
+    from ironbird.vehicles.load import load_spec
+
+    return load_spec(vehicle).template == "multicopter"
