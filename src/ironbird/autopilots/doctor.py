@@ -139,11 +139,11 @@ def _ranges(ports: str) -> str:
     texts = []
     for protocol, found in sorted(numbers.items()):
         ranges: list[list[int]] = []
-        for number in sorted(found):
-            if ranges and number == ranges[-1][1] + 1:
-                ranges[-1][1] = number
+        for port_number in sorted(found):
+            if ranges and port_number == ranges[-1][1] + 1:
+                ranges[-1][1] = port_number
             else:
-                ranges.append([number, number])
+                ranges.append([port_number, port_number])
         words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
         texts.append(f"{protocol} {', '.join(words)}")
     return "; ".join(texts)

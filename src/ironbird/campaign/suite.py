@@ -150,8 +150,8 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
     if not title and planned:
-        more = len(planned) - 1
-        title = planned[0].title.rstrip(".") + (f" (and {more} more case{'s' * (more > 1)})" if more else "")
+        others = len(planned) - 1
+        title = planned[0].title.rstrip(".") + (f" (and {others} more case{'s' * (others > 1)})" if others else "")
     problems = list(dict.fromkeys(problems))  # a wrong default is wrong once
     return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
 

@@ -350,7 +350,7 @@ def _is_watched(order: Order) -> bool:
     from ironbird.flight.systems import read_options
 
     kind = _kind(order)
-    if kind is None or (order.script and kind.vehicle_control == "commanded"):  # a recorded stream: nobody commands
+    if kind is None or (order.script and kind.vehicle_control == "commanded"):  # a recorded stream: no client commands
         return False
     has_mission = order.mission is not None or order.has_plan
     return kind.has_live_events(read_options(kind, order.options), has_mission=has_mission)

@@ -26,11 +26,11 @@ class FlightLines:
     """Prints events on standard error, each with its simulation time, and below them the line of figures.
 
     On a terminal that line is drawn over again; in a log it is a line every five seconds if it is `logged`. `name` is
-    put before the lines of one of several vehicles.
+    put before the lines of one of several vehicles; with `begin` false, how to end the flight is not printed.
     """
 
-    def __init__(self, name: str = "", *, logged: bool = False) -> None:
-        self._name, self._logged = name, logged
+    def __init__(self, name: str = "", *, logged: bool = False, begin: bool = True) -> None:
+        self._name, self._logged, self._begin = name, logged, begin
         self._states: dict[str, str] = {}
         self._shown = False  # a line of figures stands there
         self._logged_s = time.monotonic()
@@ -40,6 +40,8 @@ class FlightLines:
         """Something has happened."""
         known = self._states.get(event.kind)
         if (event.kind in STATES and event.text == known) or (event.kind, event.text) in SAID_BY_ARMING:
+            return
+        if event.kind == "begin" and not self._begin:
             return
         self._states[event.kind] = event.text
         said = event.sentence() if event.kind == "begin" else f"{event.time_s:7.1f} s  {event.sentence()}"

@@ -231,7 +231,7 @@ def print_columns(
 
 
 def _add_first(table: Any, head: str, names: Iterable[str], width: int) -> None:
-    """The column of names; it takes at most half of the room, so that values have theirs."""
+    """The column of names; it takes at most half of the width, so that there is room for values."""
     longest, most = max((len(name) for name in names), default=0), max(width // 2, LEAST_NAMES)
     table.add_column(
         head, style="bold", no_wrap=longest <= most, overflow="fold", max_width=most if longest > most else None

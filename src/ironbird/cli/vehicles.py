@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.compiler.flatten import Flat
+    from ironbird.vehicles.spec import VehicleSpec
 
 PatternArgument = Annotated[
     str, typer.Argument(help="Only those that hold this text, for example 'imu/1' or 'gain'; * stands for anything.")
@@ -31,16 +33,21 @@ def list_vehicles(as_json: JsonOption = False) -> None:
     if as_json:
         data = [
             {
-                "id": s.id, "title": s.title, "template": s.template, "mass_kg": s.body.mass_kg, "summary": s.summary,
+                "id": s.id, "title": s.title, "template": s.template, "mass_kg": _mass_kg(s), "summary": s.summary,
                 "assumed": s.assumed(),
             }
             for s in specs
         ]  # fmt: skip
-        typer.echo(json.dumps(data, indent=2))
+        print_json(data)
         return
     specs.sort(key=lambda s: (s.template, s.id))
-    rows = [(s.id, s.template.replace("_", " "), f"{s.body.mass_kg:.4g}", s.title) for s in specs]
+    rows = [(s.id, s.template.replace("_", " "), f"{_mass_kg(s):.4g}", s.title) for s in specs]
     print_columns(("id", "kind", "mass kg", "title"), rows, "Vehicles")
+
+
+def _mass_kg(spec: VehicleSpec) -> float:
+    """Mass of a vehicle's body in kg; nan if it has none."""
+    return float(getattr(getattr(spec, "body", None), "mass_kg", math.nan))
 
 
 def check_vehicle(

@@ -66,7 +66,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
     ("no module named ziglang",): NO_COMPILER,
 }
 COMPILER_TIMEOUT_S = 600
-NATIVE = "native code"  # what is compiled, if nobody says what it is
+NATIVE = "native code"  # what is compiled, if the caller does not name it
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
 QUICK = "IRONBIRD_QUICK"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build pays

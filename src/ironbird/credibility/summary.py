@@ -16,7 +16,7 @@ WORST = 3  # tests that are named
 DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s^2": "°/s²"}
 LEAST_DELAY_S = 0.02  # below, a delay explains nothing
 EXPLAINED = 0.5  # share of the error that is left at most if a delay explains it
-SLOW_COMMANDS_S = 0.021  # between two recorded commands: slower ones do not tell what a fast control loop did
+SLOW_COMMANDS_S = 0.021  # between two recorded commands: slower ones do not show what a fast control loop did
 TURNS = ("roll", "pitch", "roll_rate", "pitch_rate")
 
 
@@ -30,7 +30,7 @@ class Cause:
 
 CAUSES = {  # by signals that fail
     ("velocity_down", "down", "specific_force_z"): Cause(
-        "thrust or mass (motion alone cannot tell them apart)", ("thrust",)
+        "thrust or mass (motion alone cannot distinguish them)", ("thrust",)
     ),
     ("yaw_rate", "yaw"): Cause("torque of the rotors or inertia about the vertical", ("torque", "inertia_z")),
     TURNS: Cause("inertia or lag of the motors", ("inertia_x", "inertia_y", "motor_time")),

@@ -55,7 +55,7 @@ def working(what: str) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Report all work to this listener; with None to nobody."""
+    """Report all work to this listener; with None, report nothing."""
     global _listener
     before, _listener = _listener, listener
     try:
@@ -65,4 +65,4 @@ def listening(listener: Listener | None) -> Iterator[None]:
 
 
 def _ignore(share: float) -> None:
-    """Progress that nobody shows."""
+    """Progress that is not shown."""

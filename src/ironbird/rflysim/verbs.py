@@ -206,12 +206,12 @@ def serve_one(one: Served) -> int:
         folder = one.folder / str(number)
         front, system = _seated(one.control, options, folder)
         facing = start_settings(order, yaw_deg=yaw_deg)
-        lines = FlightLines(f"vehicle {front.ports.vehicle}")
+        lines = FlightLines(f"vehicle {front.ports.vehicle}", begin=False)
         flight = fly(
             replace(order, settings={**facing, **order.settings}),
             control=system,
             speed=None if one.speed == math.inf else one.speed,
-            on_event=lambda event, lines=lines: None if event.kind == "begin" else lines.event(event),
+            on_event=lines.event,
         )
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)

@@ -61,7 +61,7 @@ class EventList(list[AutopilotEvent]):
     listener: Callable[[AutopilotEvent], None] | None = None
 
     def append(self, event: AutopilotEvent, /) -> None:
-        """Keep an event, and tell the listener."""
+        """Keep an event, and notify the listener."""
         super().append(event)
         if self.listener is not None:
             self.listener(event)

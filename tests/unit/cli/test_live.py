@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from pymavlink import mavutil
 
-from ironbird.cli import live
 from ironbird.cli.live import FlightLines
 from ironbird.rig.system import AutopilotEvent
 
@@ -50,7 +49,7 @@ def test_line_of_figures_is_logged_every_five_seconds_and_only_if_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 10.0
-    monkeypatch.setattr(live.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     logged, silent = FlightLines(logged=True), FlightLines()
     assert silent.shower(True) is None and logged.shower(False) is None and logged.shower(True) is not None
     for number in range(12):

@@ -92,6 +92,6 @@ def test_the_command_prints_verdict_worst_cause_and_the_next_command(tmp_path: P
     assert len(lines) <= 8
     assert lines[1].startswith("fail: 2 of 3 tests; overall index ") and "0.6 is an error as large" in lines[1]
     assert lines[2].startswith("specific force down: ") and " m/s^2 off, tolerable " in lines[2]
-    assert lines[5] == "likely cause: thrust or mass (motion alone cannot tell them apart)"
+    assert lines[5] == "likely cause: thrust or mass (motion alone cannot distinguish them)"
     assert lines[6].startswith("next: ironbird model identify ") and lines[6].endswith("--free thrust")
     assert f"--tests {tests}" in lines[6] and lines[7] == f"report: {tmp_path / 'credibility.html'}"

@@ -12,7 +12,7 @@ from ironbird.rig.commander.commander import Commander
 
 SILENT_S = 5.0  # wall time without a heartbeat, which comes every second, after which a client is silent
 AGAIN_S = 5.0  # simulation time between two notes of the same refusal
-MOST_CLIENTS = 64  # that are told apart
+MOST_CLIENTS = 64  # that are distinguished
 MOST_REFUSALS = 1000  # that are noted
 
 

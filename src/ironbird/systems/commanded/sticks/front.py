@@ -75,12 +75,16 @@ class SticksFront:
             self._chosen = self._do(commander, self._mode)
         for action in self._source.actions():
             if action == HELP:
-                for line in key_lines() if self.say is not None else ():
-                    self.say(line)
+                self._print_keys()
                 continue
             commander.by = self._source.name
             self._do(commander, action)
             commander.by = ""
+
+    def _print_keys(self) -> None:
+        if self.say is not None:
+            for line in key_lines():
+                self.say(line)
 
     def _do(self, commander: Commander, action: str) -> bool:
         calls = {

@@ -68,7 +68,7 @@ class Changes:
         self._before: tuple[bool, str] | None = None
 
     def look(self, now_s: float, told: Telemetry) -> None:
-        """Compare with what it said before."""
+        """Compare with what it reported before."""
         now = (told.armed, told.mode)
         if self._before is not None and now[0] != self._before[0]:
             self._say(f"{now_s:7.1f} s  {'armed' if now[0] else 'disarmed'}")
@@ -78,7 +78,7 @@ class Changes:
 
 
 def live(told: Telemetry) -> str:
-    """Armed, mode, height and speed as the vehicle says them; what it has not said yet is left out."""
+    """Armed, mode, height and speed as the vehicle reports them; what it has not reported yet is left out."""
     parts = [f"{'armed' if told.armed else 'disarmed'}, {told.mode or 'mode not known'}"]
     if math.isfinite(told.height_m):
         parts.append(f"height {told.height_m:.1f} m")

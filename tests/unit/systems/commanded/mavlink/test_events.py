@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from mavlink_bench import NAN, bench, item, upload
 
@@ -61,7 +63,7 @@ def test_a_stream_of_the_same_command_is_told_once_a_second() -> None:
 
 def test_client_without_heartbeats_is_silent_then_back_or_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(clients.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     said: list[str] = []
     known = Clients(note=lambda kind, words: said.append(words))
     known.heard("udp a", 76, 245)  # a command, never a heartbeat: nothing is missed
