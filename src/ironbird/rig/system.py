@@ -47,9 +47,9 @@ class AutopilotEvent:
             said = f"{SPOKEN.get(self.kind, self.kind)} {said}"
         elif self.kind == "text":
             said = f"it says: {said}"
-        if not self.by:
-            return said
-        return f"{said} (asked by {self.by})" if self.kind == "refused" else f"{said} by {self.by}"
+        if self.by and self.kind == "refused":
+            return f"{said} (asked by {self.by})"
+        return f"{said} by {self.by}" if self.by and self.kind in ("armed", "command", "mission") else said
 
 
 SPOKEN = {"failsafe": "failsafe:", "estimator": "estimator:", "refused": "refused:", "landed": "landed state:"}
