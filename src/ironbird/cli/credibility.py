@@ -18,7 +18,7 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, print_report
+from ironbird.cli.output import JsonOption, errors, print_json, print_report
 from ironbird.files.work import working
 
 if TYPE_CHECKING:
@@ -61,17 +61,11 @@ def credibility(
     as_json: JsonOption = False,
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
-    import json
-
     from ironbird.credibility.compare import compare
-    from ironbird.credibility.evidence import add_entry, standing
+    from ironbird.credibility.evidence import add_entry
     from ironbird.credibility.readers import read_record
     from ironbird.errors import RecordError
-    from ironbird.report.credibility_page import (
-        credibility_numbers,
-        write_credibility_json,
-        write_credibility_page,
-    )
+    from ironbird.report.credibility_page import credibility_numbers
 
     with errors():
         plan = _plan(tests, mean, weight or [], tolerance)
@@ -100,20 +94,28 @@ def credibility(
         if evidence:
             assert vehicle is not None
             add_entry(comparison, vehicle, evidence)
-        levels = standing(vehicle) if vehicle else []
-        page = out / "credibility.html"
-        with working("writing the page of the comparison"):
-            write_credibility_page(comparison, page, title=title, levels=levels)
-        write_credibility_json(comparison, out / "credibility.json")
+        page = _write(comparison, out, title, vehicle)
     if as_json:
-        typer.echo(json.dumps(credibility_numbers(comparison), indent=2))
-        raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
-    typer.echo(title)
-    given = " ".join([*([f" --tests {tests}"] if tests else []), *([f" --window {window}"] if window else [])])
-    for line in _lines(comparison, f"{real}{given}", vehicle, driven=drive and not setpoints):
-        typer.echo(f"  {line}")
-    print_report(page)
+        print_json(credibility_numbers(comparison))
+    else:
+        typer.echo(title)
+        given = [str(real), *(["--tests", str(tests)] if tests else []), *(["--window", window] if window else [])]
+        for line in _lines(comparison, " ".join(given), vehicle, driven=drive and not setpoints):
+            typer.echo(f"  {line}")
+        print_report(page)
     raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
+
+
+def _write(comparison: Comparison, folder: Path, title: str, vehicle: str | None) -> Path:
+    """Write the page and the numbers of a comparison; returns the page."""
+    from ironbird.credibility.evidence import standing
+    from ironbird.report.credibility_page import write_credibility_json, write_credibility_page
+
+    page = folder / "credibility.html"
+    with working("writing the page of the comparison"):
+        write_credibility_page(comparison, page, title=title, levels=standing(vehicle) if vehicle else [])
+        write_credibility_json(comparison, folder / "credibility.json")
+    return page
 
 
 def _driven(
