@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from ironbird.host.process import GROUND_STATION_PORT
 
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
+ARDUPILOT, FREE_PORTS = "ArduPilot", "free ports"  # names of findings
 ROOM = 4 << 20  # bytes that the cache should have room for: two models
 INSTANCES = 4  # of autopilots whose ports are checked
 LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
@@ -95,7 +96,7 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
     findings = [
         _autopilot("PX4", lambda: find_px4().binary, PX4_VERSION),
         *(
-            _autopilot(f"ArduPilot {name.removeprefix('ardu')}", partial(find_program, name), ARDUPILOT_VERSION)
+            _autopilot(f"{ARDUPILOT} {name.removeprefix('ardu')}", partial(find_program, name), ARDUPILOT_VERSION)
             for name in FIRMWARES
         ),
         _compiler(),
@@ -109,8 +110,43 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
         return findings
     free = [port for port in ports() if (port.protocol, port.number) not in busy]
     findings += [_busy(port, busy[port.protocol, port.number]) for port in ports() if port not in free]
-    findings.append(Finding("free ports", True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
+    findings.append(Finding(FREE_PORTS, True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
     return findings
+
+
+def shortened_list(findings: Sequence[Finding]) -> list[Finding]:
+    """The same for people: all of ArduPilot in one row if nothing of it is there, and ranges of free ports."""
+    ardupilots = [finding for finding in findings if finding.name.startswith(f"{ARDUPILOT} ")]
+    together = bool(ardupilots) and not any(finding.good for finding in ardupilots)
+    shown = []
+    for finding in findings:
+        if finding.name == FREE_PORTS:
+            shown.append(Finding(FREE_PORTS, True, _ranges(finding.text)))
+        elif finding not in ardupilots or not together:
+            shown.append(finding)
+        elif finding is ardupilots[0]:
+            names = ", ".join(one.name.removeprefix(f"{ARDUPILOT} ") for one in ardupilots)
+            shown.append(Finding(ARDUPILOT, False, f"no program of {names}", finding.cure))
+    return shown
+
+
+def _ranges(ports: str) -> str:
+    """Ports in order, those that follow each other as a range: tcp 4560-4563, udp 9002."""
+    numbers: dict[str, list[int]] = {}
+    for port in dict.fromkeys(ports.split(", ")):
+        protocol, _, number = port.partition(" ")
+        numbers.setdefault(protocol, []).append(int(number))
+    texts = []
+    for protocol, found in sorted(numbers.items()):
+        ranges: list[list[int]] = []
+        for port_number in sorted(found):
+            if ranges and port_number == ranges[-1][1] + 1:
+                ranges[-1][1] = port_number
+            else:
+                ranges.append([port_number, port_number])
+        words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+        texts.append(f"{protocol} {', '.join(words)}")
+    return "; ".join(texts)
 
 
 # ---------------------------------------------------------------------------------------------- programs

@@ -102,6 +102,11 @@ class AutopilotKind(Kind):
             return False
         return options.pilot != "none" or is_record(script)
 
+    def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
+        """If another ground station commands, or nothing is there to fly."""
+        assert isinstance(options, AutopilotOptions)
+        return options.pilot == "none" or (options.pilot == "ours" and not has_mission)
+
     def takes_orders(self, template: str) -> bool:
         """True: commands in flight are accepted for every vehicle."""
         return True

@@ -97,7 +97,8 @@ class I2cWires(ctypes.Structure):
 @functools.cache
 def chips_library(watched: bool = False) -> ctypes.CDLL:
     """The library, compiled once and cached. A watched one records the host's levels."""
-    library = native.load((f"#define IB_WATCH {WATCHED_SLOTS}\n" if watched else "") + chips_text(), 1)
+    text = (f"#define IB_WATCH {WATCHED_SLOTS}\n" if watched else "") + chips_text()
+    library = native.load(text, 1, what="the code of chips")
     if watched:
         library.ib_i2c_watched.restype = ctypes.POINTER(_u8 * WATCHED_SLOTS)
     p, i = ctypes.c_void_p, _i64

@@ -22,7 +22,7 @@ from ironbird.campaign.case import (
 )
 from ironbird.campaign.scenarios import placeholders, scenario_in, scenario_text
 from ironbird.errors import FaultError, IronbirdError, OrderError
-from ironbird.faults.catalog import read_fault
+from ironbird.faults.catalog import FAULTS, read_fault
 from ironbird.files.problems import (
     Problem,
     Source,
@@ -87,6 +87,19 @@ class Planned:
     def id(self) -> str:
         """The id of the case, unique in its suite."""
         return str(self.data["id"])
+
+    @property
+    def title(self) -> str:
+        """What it is about, never empty: its title, or what its faults do, or what is flown."""
+        if title := str(self.data.get("title") or ""):
+            return title
+        names = [str(table.get("id", "")) for table in self.data.get("fault", []) if isinstance(table, Mapping)]
+        if names:
+            return " ".join(FAULTS[name].summary if name in FAULTS else name for name in dict.fromkeys(names))
+        what = self.data.get("scenario") or self.data.get("vehicle") or self.id
+        name = self.id if "\n" in str(what) else Path(str(what)).stem
+        mission = self.data.get("mission")
+        return f"{name} flies {Path(mission).stem}" if isinstance(mission, str) and "\n" not in mission else name
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
         """A problem at a key of the case, located in the file that contains the key."""

@@ -196,6 +196,9 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
         ids.setdefault(case.id, case)
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
+    if not title and planned:
+        others = len(planned) - 1
+        title = planned[0].title.rstrip(".") + (f" (and {others} more case{'s' * (others > 1)})" if others else "")
     problems = list(dict.fromkeys(problems))  # report a wrong default only once
     return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
 

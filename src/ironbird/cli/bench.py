@@ -13,12 +13,14 @@ from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOpt
 from ironbird.cli.output import (
     JsonOption,
     errors,
+    print_columns,
     print_json,
     print_report,
     print_sentence,
     print_table,
     results_folder,
 )
+from ironbird.files.work import working
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="Short runs: they try the tool, their figures mean little.")]
 
@@ -28,14 +30,18 @@ def doctor(
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
 ) -> None:
     """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
-    from ironbird.autopilots.doctor import examine
+    from ironbird.autopilots.doctor import examine, shortened_list
 
-    with errors():
+    with errors(), working("looking at programs and ports"):
         findings = examine()
     if as_json:
         print_json([finding.data() for finding in findings])
     else:
-        print_table({finding.name: finding.sentence() for finding in findings}, "Doctor")
+        rows = [
+            (finding.name, "ok" if finding.good else "NOT OK", finding.text, finding.cure)
+            for finding in shortened_list(findings)
+        ]
+        print_columns(("thing", "state", "what was found", "what to do"), rows, "Doctor")
     if strict and not all(finding.good for finding in findings):
         raise typer.Exit(1)
 
@@ -73,6 +79,7 @@ def campaign(
     from ironbird.proofs import campaign_speed
 
     with errors():
+        _say(f"flying a campaign of {flights} flights")  # no thread of a bar: workers are copies of this process
         result = campaign_speed.measure(flights=flights, workers=workers)
         _print(
             result,
@@ -88,7 +95,8 @@ def counts(out: OutOption = None, as_json: JsonOption = False) -> None:
     from ironbird.proofs import counts as counting
 
     with errors():
-        result = counting.measure()
+        with working("counting instructions"):
+            result = counting.measure()
         _print(
             result, lambda: counting.rows(result), "Instructions for a millisecond of flight and vehicle", out, as_json
         )
@@ -152,7 +160,7 @@ def estimators(
     """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
     from ironbird.proofs.estimators import attitude_error_table
 
-    with errors():
+    with errors(), working(f"flying {lanes} flights with each estimator"):
         rows = attitude_error_table(lanes=lanes)
     print_table(
         {f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error", {"rows": [vars(r) for r in rows]}
@@ -204,7 +212,8 @@ def compare_autopilots(
         for name in system or ("reference", "px4", "ardupilot"):
             folder = folders.get(name)
             systems[name] = {"folder": folder} if folder else {}
-        flown = compare(first_flight(case), systems, out)
+        with working(f"flying {case} under {', '.join(systems)}"):
+            flown = compare(first_flight(case), systems, out)
         for one in flown:
             if one.flight is not None:
                 write_flight_folder(one.flight, out / one.name)

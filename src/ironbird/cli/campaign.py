@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -26,12 +27,14 @@ from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
     errors,
+    print_columns,
     print_json,
     print_report,
     print_table,
     progress_bar,
 )
 from ironbird.errors import UnknownNameError, shortened
+from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
@@ -53,6 +56,7 @@ TracesOption = Annotated[
 RequirementsOption = Annotated[
     Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
 ]
+COUNTED = ("pass", "fail", "void", "error", "open")  # columns of flights; open ones are not flown
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
@@ -180,7 +184,8 @@ def flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:  # workers need the processor
+    shown_alone = listening(None)  # a second display would draw over this one
+    with shown_alone, Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:  # workers need time
         task = bar.add_task(name, total=None, said="")
         shown, told = 0.0, 0
 
@@ -229,12 +234,21 @@ def list_campaigns(
             print_json(data)
             return
         for database in stores:
-            rows = {
-                c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
+            rows = [
+                (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), c.title or c.name)
                 for s, c, n in found
                 if s is database
-            }
-            print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
+            ]
+            title = f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns"
+            print_columns(("name", "begun", *COUNTED, "title"), rows, title)
+
+
+def _begun(created: str) -> str:
+    """The time of the begin on this computer's clock, for people."""
+    try:
+        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return created
 
 
 def store_with(url: str | None, name: str) -> Store:
@@ -264,13 +278,16 @@ def show(
                 data = {s.case_id: {**s.verdicts, "worst": s.worst.record()} for s in summaries}
                 typer.echo(json.dumps(data, indent=2))
                 return
-            rows = {
-                s.case_id: ", ".join(f"{n} {v}" for v, n in s.verdicts.items() if n)
-                + f"\n{s.failures()}\n{'smallest margin' if s.as_expected else 'worst'}: "
-                + f"{s.worst.id}: {s.worst.sentence}"
+            lines = [
+                (
+                    s.case_id, "yes" if s.as_expected else "NO",
+                    *(str(s.verdicts.get(verdict, 0) or "-") for verdict in COUNTED[:-1]), s.failures(),
+                    s.worst.id.removeprefix(f"{s.case_id}/"), s.worst.sentence,
+                )
                 for s in summaries
-            }
-            print_table(rows, campaign.title or name)
+            ]  # fmt: skip
+            heads = ("case", "as expected", *COUNTED[:-1], "failures", "worst flight", "why")
+            print_columns(heads, lines, campaign.title or name, optional=("worst flight", "failures"))
             return
         case = database.case(campaign, flight)
         result = next((r for r in database.results(campaign) if r.id == flight), None)
@@ -301,8 +318,9 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     with errors():
         database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
-        cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
-        found = compare(database.results(both[0]), database.results(both[1]), cases)
+        with working(f"comparing campaigns {before} and {after}"):
+            cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
+            found = compare(database.results(both[0]), database.results(both[1]), cases)
         if as_json:
             typer.echo(json.dumps(found.record(), indent=2))
         else:
@@ -343,8 +361,9 @@ def export(
 
     with errors():
         database = store_with(store, name)
-        results = database.results(database.campaign(name))
-        write_table(results, to)
+        with working(f"writing {to.name}"):
+            results = database.results(database.campaign(name))
+            write_table(results, to)
     typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
@@ -382,8 +401,9 @@ def report(
             differing = _write_flight_pages(database, campaign, folder, pages, most)
         write_campaign_folder(database, campaign, folder)
         if requirements is not None:
-            rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
-            write_campaign_page(database, campaign, folder / "report.html", trace=rows)
+            with working("tracing the project's requirements"):
+                rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
+                write_campaign_page(database, campaign, folder / "report.html", trace=rows)
     for text in differing:
         typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)
     print_report(folder / "report.html")
@@ -450,7 +470,7 @@ def rerun(
         folder = out or flight_folder(database.folder / name, flight)
         if case.scenario:
             _rerun_scenario(case, stored, folder)
-        with ending_in_order():
+        with ending_in_order(), working(f"flying {flight} again"):
             runs = [fly(case, folder=folder)]
             while len(runs) < times and not runs[-1].log.interrupted:
                 runs.append(fly(case, folder=folder))
@@ -489,7 +509,7 @@ def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path)
     from ironbird.report.scenario_page import write_scenario_folder
     from ironbird.scenario.run import fly_scenario
 
-    with ending_in_order():
+    with ending_in_order(), working(f"flying {case.id} again"):
         flown = fly_scenario(scenario_in(case.scenario, case.case_id))
     page, judged = write_scenario_folder(flown, folder), judged_scenario(case, flown)
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, case.id)

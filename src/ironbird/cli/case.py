@@ -51,12 +51,11 @@ def list_cases(
         loaded = load_suite(suite)
         if as_json:
             rows = [
-                {"id": c.id, "title": c.data.get("title", ""), "flights": c.count(), "varies": list(c.variables)}
-                for c in loaded.cases
+                {"id": c.id, "title": c.title, "flights": c.count(), "varies": list(c.variables)} for c in loaded.cases
             ]
             print_json(rows)
             return
-        lines = [(c.id, str(c.count()), str(c.data.get("title", "")), ", ".join(c.variables)) for c in loaded.cases]
+        lines = [(c.id, str(c.count()), c.title, ", ".join(c.variables)) for c in loaded.cases]
         title = f"{loaded.title or loaded.id}: {_counted(loaded.count(), 'flight')}"
         print_columns(("case", "flights", "title", "varies"), lines, title)
 

@@ -18,7 +18,8 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_json, print_report
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.credibility.compare import Comparison
@@ -60,17 +61,11 @@ def credibility(
     as_json: JsonOption = False,
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
-    import json
-
     from ironbird.credibility.compare import compare
-    from ironbird.credibility.evidence import add_entry, standing
+    from ironbird.credibility.evidence import add_entry
     from ironbird.credibility.readers import read_record
     from ironbird.errors import RecordError
-    from ironbird.report.credibility_page import (
-        credibility_numbers,
-        write_credibility_json,
-        write_credibility_page,
-    )
+    from ironbird.report.credibility_page import credibility_numbers
 
     with errors():
         plan = _plan(tests, mean, weight or [], tolerance)
@@ -82,29 +77,45 @@ def credibility(
             raise RecordError("--setpoints goes with --drive and --vehicle")
         if (drive or evidence) and vehicle is None:
             raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
-        record = read_record(real, columns=plan.columns("real"), salvage=salvage)
+        with working(f"reading {real.name}"):
+            record = read_record(real, columns=plan.columns("real"), salvage=salvage)
         if drive:
             assert vehicle is not None
             how = {"window_s": asked, "params": settings_of(set_)}
-            comparison, words = _driven(record, vehicle, plan, how, setpoints=setpoints, restart_s=restart)
+            with working(f"driving {vehicle} by the record and comparing"):
+                comparison, words = _driven(record, vehicle, plan, how, setpoints=setpoints, restart_s=restart)
             title = f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} {words} {real.name}"
         else:
-            records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
-            comparison = compare(record, records, plan, shift_s=time_shift, window_s=asked, most_shift_s=most_shift)
+            with working("reading the simulated records"):
+                records = [read_record(p, columns=plan.columns("sim"), salvage=salvage) for p in simulated or []]
+            with working("comparing the records"):
+                comparison = compare(record, records, plan, shift_s=time_shift, window_s=asked, most_shift_s=most_shift)
             title = f"{records[0].path.name} against {real.name}"
         if evidence:
             assert vehicle is not None
             add_entry(comparison, vehicle, evidence)
-        levels = standing(vehicle) if vehicle else []
-        page = out / "credibility.html"
-        write_credibility_page(comparison, page, title=title, levels=levels)
-        write_credibility_json(comparison, out / "credibility.json")
+        page = _write(comparison, out, title, vehicle)
     if as_json:
-        typer.echo(json.dumps(credibility_numbers(comparison), indent=2))
-        raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
-    print_table(_rows(comparison), title)
-    typer.echo(f"report: {page}")
+        print_json(credibility_numbers(comparison))
+    else:
+        typer.echo(title)
+        given = [str(real), *(["--tests", str(tests)] if tests else []), *(["--window", window] if window else [])]
+        for line in _lines(comparison, " ".join(given), vehicle, driven=drive and not setpoints):
+            typer.echo(f"  {line}")
+        print_report(page)
     raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
+
+
+def _write(comparison: Comparison, folder: Path, title: str, vehicle: str | None) -> Path:
+    """Write the page and the numbers of a comparison; returns the page."""
+    from ironbird.credibility.evidence import standing
+    from ironbird.report.credibility_page import write_credibility_json, write_credibility_page
+
+    page = folder / "credibility.html"
+    with working("writing the page of the comparison"):
+        write_credibility_page(comparison, page, title=title, levels=standing(vehicle) if vehicle else [])
+        write_credibility_json(comparison, folder / "credibility.json")
+    return page
 
 
 def _driven(
@@ -144,17 +155,26 @@ def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: fl
     return plan.model_copy(update=changes)
 
 
-def _rows(comparison: Comparison) -> dict[str, str]:
-    """What is printed of a comparison."""
-    return {
-        "time shift": "; ".join(str(s) for s in comparison.shifts),
-        **{f"{i.test.name}": _said(i.value, i.low, i.high, i.passed) for i in comparison.indices},
-        **{f"class {name}": _said(*value) for name, value in comparison.classes.items()},
-        "overall": _said(*comparison.overall),
-        "smallest": f"{comparison.smallest.least:.4f} ({comparison.smallest.test.name})",
-    }
+def _lines(comparison: Comparison, real: str, vehicle: str | None, *, driven: bool) -> list[str]:
+    """Verdict, worst tests, likely cause and the next command, for which `real` is the record and its options."""
+    from ironbird.credibility.summary import likely_cause, verdict, worst_tests
+
+    cause, name = likely_cause(comparison), vehicle or "VEHICLE"
+    lines = [verdict(comparison), *worst_tests(comparison)]
+    if cause is not None:
+        lines.append(f"likely cause: {cause.text}")
+    if comparison.passed:
+        return [*lines, "next: the page has all tests, curves and measures"]
+    if not driven:
+        return [*lines, f"next: ironbird model credibility {real} --drive --vehicle {name}, the model without control"]
+    if cause is not None and cause.free and _has_rotors(name):
+        free = ",".join(cause.free)
+        return [*lines, f"next: ironbird model identify {real} --vehicle {name} --free {free}"]
+    return [*lines, "next: the page shows when the error grows, and the delay of each signal"]
 
 
-def _said(value: float, low: float, high: float, passed: bool | None = None) -> str:
-    word = {True: "  pass", False: "  fail", None: ""}[passed]
-    return f"{value:.4f} ({low:.4f} to {high:.4f}){word}"
+def _has_rotors(vehicle: str) -> bool:
+    """Whether the words of `identify` about rotors are parameters of a vehicle."""
+    from ironbird.vehicles.load import load_spec
+
+    return load_spec(vehicle).template == "multicopter"

@@ -21,14 +21,26 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, print_table, progress_bar
+from ironbird.cli.output import JsonOption, errors, figure, print_columns, print_table, progress_bar
 from ironbird.errors import IronbirdError, shortened
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.analysis.level import Mode
     from ironbird.model.signal import Number
+    from ironbird.tuning.loops import Margins
+    from ironbird.tuning.steps import Answer
 
+MOST_STATES = 3  # of a mode that are named in a table
 MOST_SETS = 256  # that fly side by side
+MODE_HEAD = (
+    "mode", "count", "real 1/s", "imaginary 1/s", "frequency rad/s", "damping", "halves in s", "doubles in s", "states",
+)  # fmt: skip
+ANSWER_HEAD = ("rise s", "overshoot %", "settled s", "error %", "saturated %", "did not fly")
+MARGIN_HEAD = (
+    "axis", "crossover rad/s", "phase margin °", "gain up dB", "gain down dB", "delay margin ms", "peak sensitivity",
+    "closed loop",
+)  # fmt: skip
 SweepOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,7 +57,7 @@ def trim(vehicle: VehicleArgument, airspeed: AirspeedOption = None, set_: SetOpt
     """Find steady level motion: attitude, actuator commands, thrusts."""
     from ironbird.analysis.level import level_trim
 
-    with errors():
+    with errors(), working(f"finding the trim of {vehicle}"):
         found = level_trim(vehicle, airspeed, settings=settings_of(set_))
     print_table(found.rows(), f"{found.vehicle.spec.title}: trim", found.figures())
 
@@ -59,29 +71,37 @@ def modes(
     """
     from ironbird.analysis.level import level_trim, modes_at
 
-    with errors():
+    with errors(), working(f"finding the trim and the modes of {vehicle}"):
         found = modes_at(level_trim(vehicle, airspeed, settings=settings_of(set_)))
     if as_json:
         rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
         typer.echo(json.dumps(rows, indent=2))
         return
-    print_table(mode_rows(found), f"{vehicle}: modes")
+    print_columns(MODE_HEAD, mode_rows(found), f"{vehicle}: modes", optional=("imaginary 1/s", "states"))
 
 
-def mode_rows(modes: Sequence[Mode]) -> dict[str, str]:
-    """Modes for people, slowest first; equal ones of one name (the motors') together."""
+def mode_rows(modes: Sequence[Mode]) -> list[list[str]]:
+    """Modes as rows of a table with the columns of `MODE_HEAD`, slowest first; equal ones of one name share a row."""
     from ironbird.analysis.mode_names import STATES
 
     groups: dict[tuple[str, str], list[Mode]] = {}
     for mode in modes:
         groups.setdefault((mode.name, mode.sentence()), []).append(mode)
-    rows: dict[str, str] = {}
-    for (name, sentence), same in groups.items():
-        title = f"{name} ({len(same)} times)" if len(same) > 1 else name
-        while title in rows:
-            title += " "
-        states = dict.fromkeys(STATES.get(state, state) for mode in same for state in mode.states)
-        rows[title] = f"{sentence}\n{', '.join(states)}"
+    rows = []
+    for (name, _), same in groups.items():
+        mode = same[0]
+        real, imaginary = mode.value.real, mode.value.imag
+        swings = abs(imaginary) >= 1e-9 * abs(mode.value)
+        time = f"{math.log(2) / abs(real):.3g}" if real else "-"
+        states = dict.fromkeys(STATES.get(state, state) for one in same for state in one.states)
+        rows.append(
+            [
+                name, str(len(same)), f"{real:.5g}", f"{imaginary:.5g}" if swings else "-",
+                f"{mode.frequency_radps:.4g}" if swings else "-", f"{mode.damping:.3f}" if swings else "-",
+                time if real < 0 else "-", time if real > 0 else "-",
+                ", ".join(list(states)[:MOST_STATES]) + (" …" if len(states) > MOST_STATES else ""),
+            ]
+        )  # fmt: skip
     return rows
 
 
@@ -131,15 +151,21 @@ def step(
         named = dict(zip(sets, answers, strict=True))
         page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{found.name}.html"
         title = f"{vehicle}: {found.name} by {answers[0].size:g} {found.unit}"
-        write_step_page(title, found, named, page, list(sets.values()))
+        with working("writing the page of step responses"):
+            write_step_page(title, found, named, page, list(sets.values()))
     if as_json:
-        rows = [
+        data = [
             {"set": dict(sets[name]), "failure": answer.failure, **_plain(answer.figures())}
             for name, answer in named.items()
         ]
-        typer.echo(json.dumps({"step": found.name, "unit": found.unit, "size": answers[0].size, "answers": rows}))
+        typer.echo(json.dumps({"step": found.name, "unit": found.unit, "size": answers[0].size, "answers": data}))
     else:
-        print_table({name: answer_words(answer) for name, answer in named.items()}, title)
+        varied = list(next(iter(sets_of(sweep).values())))
+        rows = [[f"{sets[name][path]:g}" for path in varied] + answer_cells(answer) for name, answer in named.items()]
+        heads = [path.removeprefix("control.") for path in varied]
+        if not varied:
+            heads, rows = ["gains"], [["as they are", *row] for row in rows]
+        print_columns([*heads, *ANSWER_HEAD], rows, title)
         typer.echo(f"report: {page}")
     raise typer.Exit(int(any(answer.failure for answer in answers)))
 
@@ -157,24 +183,25 @@ def margins(
     controller's equations, with sampling and hold. Without --axis all loops are shown; it may be
     repeated. Exit code 1 if the closed loop is not stable.
     """
-    from ironbird.report.tuning_page import MARGINS, margin_words, write_margins_page
+    from ironbird.report.tuning_page import write_margins_page
     from ironbird.tuning.loops import steady_loop
     from ironbird.tuning.steady import is_wing
 
     with errors():
         where = "in level flight" if is_wing(vehicle) else "at hover"
-        loop = steady_loop(vehicle, settings_of(set_))
-        responses = [loop.broken(name) for name in axis or loop.closed_axes()]
+        with working(f"linearising {vehicle} {where}"):
+            loop = steady_loop(vehicle, settings_of(set_))
+        axes = axis or loop.closed_axes()
+        with working(f"margins of {', '.join(axes)}"):
+            responses = [loop.broken(name) for name in axes]
         page = (out or Path("out/tuning") / Path(vehicle).stem) / "margins.html"
-        write_margins_page(f"{vehicle}: loops {where}", responses, page)
+        with working("writing the page of margins"):
+            write_margins_page(f"{vehicle}: loops {where}", responses, page)
     if as_json:
         typer.echo(json.dumps({r.axis: _plain(vars(r.margins)) for r in responses}))
     else:
-        words = {r.axis: zip(MARGINS, margin_words(r.margins), strict=True) for r in responses}
-        print_table(
-            {name: ", ".join(f"{what} {value}" for what, value in row) for name, row in words.items()},
-            f"{vehicle}: margins {where}",
-        )
+        rows = [[r.axis, *margin_cells(r.margins)] for r in responses]
+        print_columns(MARGIN_HEAD, rows, f"{vehicle}: margins {where}")
         typer.echo(f"report: {page}")
     raise typer.Exit(int(not all(r.margins.stable for r in responses)))
 
@@ -206,10 +233,9 @@ def autotune(
 
     Example: ironbird vehicle autotune quad_f450 --bandwidth 10 --velocity-bandwidth 2.5 --position-bandwidth 1
     """
-    from ironbird.report.tuning_page import MARGINS, margin_words
     from ironbird.tuning.autotune import tune
 
-    with errors():
+    with errors(), working(f"finding gains of {vehicle}"):
         found = tune(
             vehicle,
             attitude_radps=bandwidth,
@@ -228,20 +254,29 @@ def autotune(
         }
         typer.echo(json.dumps(data))
         return
-    rows = {
-        t.axis: f"attitude gain {t.attitude_gain:g} 1/s, rate gain {t.rate_gain:g} 1/s: bandwidth "
-        f"{t.bandwidth_radps:.2f} rad/s"
-        for t in found.axes
-    }
-    rows |= {
-        t.loop: f"gain {t.gain:g} 1/s: bandwidth {t.bandwidth_radps:.2f} rad/s, {t.vertical_radps:.2f} rad/s up and "
-        f"down; peak {t.peak_dB:.1f} dB"
-        for t in found.outer
-    }
-    for axis, m in found.margins.items():
-        words = zip(MARGINS, margin_words(m), strict=True)
-        rows[f"margins of {axis}"] = ", ".join(f"{what} {value}" for what, value in words)
-    print_table(rows, f"{vehicle}: gains")
+    if found.axes:
+        cells = [
+            [
+                t.axis,
+                f"{t.attitude_gain:g}",
+                f"{t.rate_gain:g}",
+                figure(t.bandwidth_radps),
+                *margin_cells(t.margins)[1:2],
+            ]
+            for t in found.axes
+        ]
+        heads = ("axis", "attitude gain 1/s", "rate gain 1/s", "bandwidth rad/s", "phase margin °")
+        print_columns(heads, cells, f"{vehicle}: gains of attitude")
+    if found.outer:
+        cells = [
+            [t.loop, f"{t.gain:g}", figure(t.bandwidth_radps), figure(t.vertical_radps), figure(t.peak_dB, 1)]
+            for t in found.outer
+        ]
+        heads = ("loop", "gain 1/s", "bandwidth rad/s", "up and down rad/s", "peak dB")
+        print_columns(heads, cells, f"{vehicle}: gains of velocity and position")
+    if found.margins:
+        cells = [[axis, *margin_cells(m)] for axis, m in found.margins.items()]
+        print_columns(MARGIN_HEAD, cells, f"{vehicle}: margins with these gains")
     texts = {path: json.dumps(v[0] if len(v) == 1 else v, separators=(",", ":")) for path, v in found.params.items()}
     first = "roll" if found.axes else "speed_north" if velocity_bandwidth else "north"
     gains = (f"--set {path}={text}" for path, text in texts.items())
@@ -249,19 +284,23 @@ def autotune(
     typer.echo("file:   [control] " + ", ".join(f"{path.partition('.')[2]} = {t}" for path, t in texts.items()))
 
 
-def answer_words(answer: Any) -> str:
-    """Figures of a step response for people."""
-    if answer.failure:
-        return f"did not fly: {answer.failure}"
+def answer_cells(answer: Answer) -> list[str]:
+    """Figures of a step response in the columns of `ANSWER_HEAD`."""
+    figures = [
+        figure(answer.rise_s, 3), figure(100 * answer.overshoot, 1),
+        "never" if math.isnan(answer.settling_s) else figure(answer.settling_s, 3),
+        figure(100 * answer.error, 1), figure(100 * answer.saturated, 0),
+    ]  # fmt: skip
+    return [*(["-"] * len(figures) if answer.failure else figures), answer.failure]
 
-    def seconds(value: float) -> str:
-        return "never" if math.isnan(value) else f"{value:.3f} s"
 
-    return (
-        f"rise {seconds(answer.rise_s)}, overshoot {100 * answer.overshoot:.1f} %, "
-        f"settled {seconds(answer.settling_s)}, error {100 * answer.error:+.1f} %, "
-        f"saturated {100 * answer.saturated:.0f} %"
-    )
+def margin_cells(margins: Margins) -> list[str]:
+    """Margins in the columns of `MARGIN_HEAD` but the first."""
+    return [
+        figure(margins.crossover_radps), figure(margins.phase_deg, 1), figure(margins.gain_up_dB, 1),
+        figure(margins.gain_down_dB, 1), figure(1e3 * margins.delay_s, 1), figure(margins.sensitivity),
+        "stable" if margins.stable else "UNSTABLE",
+    ]  # fmt: skip
 
 
 def sets_of(sweeps: list[str] | None) -> dict[str, dict[str, Number]]:

@@ -11,6 +11,7 @@ import typer
 from ironbird.cli.campaign import RequirementsOption, flight_bar, store_with
 from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
 from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.files.work import working
 
 PackArgument = Annotated[Path, typer.Argument(help="An evidence.zip, or the folder into which it was unpacked.")]
 SignerOption = Annotated[
@@ -45,7 +46,8 @@ def pack(
         if missing := len(cases) - len(results):
             said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
             typer.secho(f"warning: {said}", fg="red", err=True)
-        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
+        with working(f"packing {path.name}"):
+            sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
         for title, table in zip(("requirements", "failure modes"), tables, strict=True):
             if table:
                 met = sum(row.status == "pass" for row in table)

@@ -18,6 +18,7 @@ from ironbird.cli.options import (
     faults_of,
 )
 from ironbird.cli.output import errors, print_table
+from ironbird.files.work import working
 
 
 def _list(asked: bool) -> None:
@@ -81,5 +82,6 @@ def export_model(
             rate_hz=rate,
         )
         folder = out or Path("out/export") / f"{kind}_{Path(vehicle).stem}_{job.part.replace('/', '_')}"
-        rows = export(kind, job, folder)
+        with working(f"exporting {vehicle} as {kind}"):
+            rows = export(kind, job, folder)
     print_table(rows, f"{vehicle}: {job.part} as {kind}")

@@ -10,8 +10,9 @@ import typer
 
 from ironbird.cli.completion import fault_names
 from ironbird.cli.options import FaultsFileOption, OtherVehicleOption, OutOption
-from ironbird.cli.output import JsonOption, errors, print_json, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
 from ironbird.errors import FaultError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.faults.spec import Fault, Injection
@@ -56,13 +57,14 @@ def _list(text: str, vehicle: str, files: list[Path] | None, as_json: bool) -> N
     if as_json:
         print_json([_data(fault, fault.id in FAULTS) for fault in found])
         return
-    rows = {}
-    for fault in found:
-        needs = "" if fault.needs == "part" else f" Needs {NEEDS[fault.needs]}."
-        rows[fault.id] = f"{fault.summary} Severity: {fault.severity}.{needs}" + (
-            "" if fault.id in FAULTS else " Yours."
+    rows = [
+        (
+            fault.id, fault.summary, fault.severity, "" if fault.needs == "part" else NEEDS[fault.needs],
+            "" if fault.id in FAULTS else "yours",
         )
-    print_table(rows, f"{len(found)} faults")
+        for fault in found
+    ]  # fmt: skip
+    print_columns(("id", "summary", "severity", "needs", "from"), rows, "Faults")
     typer.echo(f"written as {GRAMMAR}")
 
 
@@ -132,7 +134,8 @@ def show_fault(
             "source": said.reference or "-",
             "ordered": order.text(),
         }
-        sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
+        with working(f"flying {said.id} and its healthy twin"):
+            sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
         print_table({**rows, "witness": sentence, "report": str(page or "-")}, said.id)
 
 

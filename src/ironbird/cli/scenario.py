@@ -14,6 +14,7 @@ from ironbird.cli.output import (
     JsonOption,
     ending_in_order,
     errors,
+    figure,
     print_columns,
     print_json,
     print_report,
@@ -21,6 +22,7 @@ from ironbird.cli.output import (
     progress_bar,
     results_folder,
 )
+from ironbird.files.work import working
 
 
 def fly_many(
@@ -49,14 +51,15 @@ def fly_many(
     with errors():
         with progress_bar(f"flying {Path(scenario).stem}") as update, ending_in_order():
             flown = fly_scenario(scenario, workers=threads, progress=update)
-        with results_folder(out, f"scenario-{flown.scenario.name}") as folder:
+        name = f"scenario-{flown.scenario.name}"
+        with results_folder(out, name) as folder, working("writing the report of the scenario"):
             page = write_scenario_folder(flown, folder)
-    rows = {
-        v.name: f"{v.judged.verdict}; {v.judged.outcome}; smallest distance {v.min_distance_m:.2f} m"
-        for v in flown.vehicles
-    }
-    rows |= {j.name: "holds" if j.holds else f"broken: {j.sentence}" for j in flown.judgements}
-    rows |= {"verdict": flown.verdict if flown.verdict == "pass" else f"{flown.verdict}: {flown.sentence}"}
+    vehicles = [(v.name, v.judged.verdict, figure(v.min_distance_m), v.judged.outcome) for v in flown.vehicles]
+    required = [(j.name, "yes" if j.holds else "NO", "" if j.holds else j.sentence) for j in flown.judgements]
+    print_columns(("vehicle", "verdict", "nearest m", "outcome"), vehicles, "Vehicles", in_json=False)
+    if required:
+        print_columns(("requirement", "holds", "why not"), required, "Of all vehicles", in_json=False)
+    rows = {"verdict": flown.verdict if flown.verdict == "pass" else f"{flown.verdict}: {flown.sentence}"}
     rows |= {"sha256": flown.sha256}
     print_table(rows, flown.scenario.title, {**flown.record(), "wall_s": flown.wall_s, "page": str(page)})
     print_report(page)

@@ -10,6 +10,7 @@ import typer
 from ironbird.cli.campaign import store_with
 from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument
 from ironbird.cli.output import errors, print_sentence, progress_bar
+from ironbird.files.work import working
 
 CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
 
@@ -39,7 +40,8 @@ def search(
         )
         worst = found.worst.case
         if found.failing and shrink:
-            small = make_small(worst)
+            with working("making the failing flight smaller"):
+                small = make_small(worst)
             print_sentence(
                 f"smallest found ({small.flown} more flights): {small.sentence()}",
                 "smallest",
@@ -82,7 +84,7 @@ def boundary_map(
                 tolerance=searching.LINE_TOLERANCE if refine else None,
                 progress=update,
             )
-        title = planned.data.get("title") or planned.id
+        title = planned.title
         out = out or Path("out/map.svg")
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:
@@ -104,7 +106,8 @@ def shrink_flight(
 
     with errors():
         database = store_with(store, name)
-        small = shrink(database.case(database.campaign(name), flight))
+        with working(f"making {flight} smaller"):
+            small = shrink(database.case(database.campaign(name), flight))
         figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
         print_sentence(small.sentence(), flight, figures)
         if out is not None:

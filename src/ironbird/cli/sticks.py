@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.cli.live import FlightLines
 from ironbird.cli.options import OutOption, UntilOption
 from ironbird.cli.output import ending_in_order, errors, print_table
 
@@ -47,8 +48,13 @@ def sticks(
     from ironbird.systems.commanded.sticks.front import open_source
     from ironbird.systems.commanded.sticks.remote import fly_by_hand
 
+    lines = FlightLines(logged=True)
     with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
-        fly_by_hand(held, to, mode=mode, until_s=until or LONGEST_S, say=typer.echo)
+        typer.echo("Ctrl-C ends it", err=True)
+        try:
+            fly_by_hand(held, to, mode=mode, until_s=until or LONGEST_S, say=lines.say, show=lines.figures)
+        finally:
+            lines.close()
 
 
 def list_gamepads() -> None:

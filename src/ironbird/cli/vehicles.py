@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ironbird.cli.options import ControlOption, IdOption, OutOption, VehicleArgument
-from ironbird.cli.output import JsonOption, errors, print_json, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
 from ironbird.errors import UnknownNameError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.compiler.flatten import Flat
+    from ironbird.vehicles.spec import VehicleSpec
 
 PatternArgument = Annotated[
     str, typer.Argument(help="Only those that hold this text, for example 'imu/1' or 'gain'; * stands for anything.")
@@ -29,14 +32,22 @@ def list_vehicles(as_json: JsonOption = False) -> None:
     specs = [load_spec(name) for name in vehicle_ids()]
     if as_json:
         data = [
-            {"id": s.id, "title": s.title, "template": s.template, "summary": s.summary, "assumed": s.assumed()}
+            {
+                "id": s.id, "title": s.title, "template": s.template, "mass_kg": _mass_kg(s), "summary": s.summary,
+                "assumed": s.assumed(),
+            }
             for s in specs
-        ]
-        typer.echo(json.dumps(data, indent=2))
+        ]  # fmt: skip
+        print_json(data)
         return
-    for template in dict.fromkeys(s.template for s in sorted(specs, key=lambda s: s.template)):
-        rows = {s.id: f"{s.title}\n{s.summary}" for s in specs if s.template == template}
-        print_table(rows, template.replace("_", " ").capitalize())
+    specs.sort(key=lambda s: (s.template, s.id))
+    rows = [(s.id, s.template.replace("_", " "), f"{_mass_kg(s):.4g}", s.title) for s in specs]
+    print_columns(("id", "kind", "mass kg", "title"), rows, "Vehicles")
+
+
+def _mass_kg(spec: VehicleSpec) -> float:
+    """Mass of a vehicle's body in kg; nan if it has none."""
+    return float(getattr(getattr(spec, "body", None), "mass_kg", math.nan))
 
 
 def check_vehicle(
@@ -97,15 +108,19 @@ def vehicle_kinds() -> None:
     """
     from ironbird.vehicles.kinds import KINDS
 
-    rows = {}
+    figures: dict[str, dict[str, Any]] = {}
     with errors():
         for name in KINDS:
             kind = KINDS.load(name)
-            home = "" if KINDS.is_own(name) else f" From {KINDS[name]}."
-            pilots = [title for title, there in (("PX4", kind.px4), ("ArduPilot", kind.ardupilot)) if there]
-            outside = f" Flown by {' and '.join(pilots)} too." if pilots else ""
-            rows[name] = f"Modes: {', '.join(sorted(kind.abilities.modes))}.{outside}{home}"
-    print_table(rows, "Kinds of vehicles")
+            figures[name] = {
+                "modes": sorted(kind.abilities.modes), "px4": bool(kind.px4), "ardupilot": bool(kind.ardupilot),
+                "from": "" if KINDS.is_own(name) else KINDS[name],
+            }  # fmt: skip
+    rows = [
+        (name, ", ".join(f["modes"]), "yes" if f["px4"] else "no", "yes" if f["ardupilot"] else "no", f["from"])
+        for name, f in figures.items()
+    ]
+    print_columns(("kind", "modes", "PX4", "ArduPilot", "from"), rows, "Kinds of vehicles", figures)
 
 
 def show(
@@ -123,7 +138,8 @@ def show(
         path = svg or Path("out") / f"{loaded.id}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         typer.echo(diagram_tree(loaded.diagram))
-        write_diagram_svg(loaded.diagram, path)
+        with working("drawing the diagram"):
+            write_diagram_svg(loaded.diagram, path)
         if source:
             from ironbird.compiler.compiled import compile_model
 
@@ -256,7 +272,7 @@ def blocks(
         entry = found[block]
         print_table({"what": entry["doc"], "options": ", ".join(entry["options"]), **entry["signals"]}, block)
     else:
-        print_table({name: entry["doc"] for name, entry in found.items()}, "Blocks")
+        print_columns(("block", "what it is"), [(name, entry["doc"]) for name, entry in found.items()], "Blocks")
 
 
 def write_board_params(vehicle: VehicleArgument, out: OutOption = None) -> None:

@@ -11,8 +11,9 @@ import typer
 
 from ironbird.cli.completion import world_names
 from ironbird.cli.options import OutOption, OutPathOption, StartOption, start_of
-from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_sentence, print_table
 from ironbird.errors import WorldError
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.world.model import World
@@ -36,7 +37,8 @@ def list_worlds(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps({name: _facts(world) for name, world in found.items()}, indent=2))
         return
-    print_table({name: world.title for name, world in found.items()}, "Worlds")
+    rows = [(name, str(len(world.obstacles)), world.title) for name, world in found.items()]
+    print_columns(("name", "obstacles", "title"), rows, "Worlds")
 
 
 def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
@@ -123,7 +125,8 @@ def look_into(
         sensor = sensor_of(table | {"field_of_view_deg": field_of_view})
         scene = Scene(load_world(world)).at(moment)
         track = Track.still((north, east, -height), from_euler(np.radians(_three(turn))))
-        data = sensor.measure(Sight(scene, track, moment, 0, 1))
+        with working("taking the picture"):
+            data = sensor.measure(Sight(scene, track, moment, 0, 1))
         with replacing(out) as part:
             part.write_bytes(write_png(data["rgb"]))
     typer.echo(f"picture: {out}")

@@ -20,6 +20,7 @@ from ironbird.compiler import model_cache, native
 from ironbird.compiler.flatten import Flat, flatten, lay_out
 from ironbird.compiler.generate import METHODS, Source, generate
 from ironbird.errors import ModelError, UnknownNameError, shortened
+from ironbird.files.work import working
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Number, Signal
 
@@ -85,7 +86,8 @@ class CompiledModel:
         """
         with self._lock:
             if width not in self._libraries:
-                loaded, is_optimised = native.load_quickly(self.source.text, width, self.target or None)
+                what = f"the model of {self.name}{'' if width == 1 else f' for {width} flights at a time'}"
+                loaded, is_optimised = native.load_quickly(self.source.text, width, self.target or None, what=what)
                 self._take(width, loaded)
                 if not is_optimised:
                     self._looked_s[width] = time.monotonic()
@@ -232,7 +234,7 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     source = model_cache.read(key) if key else None
     if source is not None:  # an equal diagram was validated before
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
-    with without_collection():
+    with without_collection(), working(f"writing the equations of {diagram.name} as C, once"):
         flat = flatten(diagram, step_s)
         source = generate(flat, method)
     if key:

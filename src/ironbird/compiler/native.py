@@ -33,6 +33,7 @@ from pathlib import Path
 from ironbird.compiler import background, cache
 from ironbird.compiler.cache import cache_folder
 from ironbird.errors import CacheWarning, CompileError
+from ironbird.files.work import working
 
 __all__ = ["build", "build_preload", "cache_folder", "load", "load_quickly"]
 
@@ -65,6 +66,7 @@ CURES = {  # advice by texts in the output of compilers, zig's and the C library
     ("no module named ziglang",): NO_COMPILER,
 }
 COMPILER_TIMEOUT_S = 600
+NATIVE = "native code"  # what is compiled, if the caller does not name it
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
 QUICK = "IRONBIRD_QUICK"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build saves time
@@ -200,10 +202,13 @@ def library_path(text: str, lanes: int, target: str | None = None, *, quick: boo
     return cache.checked_folder() / key[:2] / f"{key}.so"
 
 
-def build(text: str, lanes: int, target: str | None = None) -> Path:
-    """Compile (or find in the cache) the library for a lane count; safe when several processes do it at once."""
+def build(text: str, lanes: int, target: str | None = None, *, what: str = NATIVE) -> Path:
+    """Compile (or find in the cache) the library for a lane count; safe when several processes do it at once.
+
+    `what` it is, in words, is reported if it has to be compiled.
+    """
     path = library_path(text, lanes, target)
-    _content(path, lambda: _compile(text, lanes, target or host_target(), path))
+    _content(path, lambda: _compile(text, lanes, target or host_target(), path), what)
     return path
 
 
@@ -215,13 +220,17 @@ def build_preload(text: str) -> bytes:
     return _content(path, lambda: _compile_with(flags, text, path, ["-ldl", "-lpthread"]))
 
 
-def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
-    """Bytes of a library, from the cache if there, else compiled with `compile_it` and stored."""
+def _content(path: Path, compile_it: Callable[[], bytes], what: str = NATIVE) -> bytes:
+    """Bytes of a library, from the cache if there, else compiled with `compile_it` and stored; `what` it is."""
     content = cache.read_entry(path)
     if content is not None:
         return content
     folder = cache.make_folder(path.parent.name)
-    with cache.locked(folder / f"{path.stem}.lock"), warnings.catch_warnings():
+    with (
+        working(f"compiling {what}, once"),
+        cache.locked(folder / f"{path.stem}.lock"),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", CacheWarning)  # already reported above
         content = cache.read_entry(path)  # another process may have built it meanwhile
         if content is None:
@@ -304,13 +313,13 @@ def _cure(done: subprocess.CompletedProcess[str], output: str) -> str:
 # ---------------------------------------------------------------------------------------------- loading
 
 
-def load(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
+def load(text: str, lanes: int, target: str | None = None, *, what: str = NATIVE) -> ctypes.CDLL:
     """Library of a text, compiled or from the cache; the loaded bytes are those that were checked."""
     path = library_path(text, lanes, target)
-    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path)))
+    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path), what))
 
 
-def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctypes.CDLL, bool]:
+def load_quickly(text: str, lanes: int, target: str | None = None, *, what: str = NATIVE) -> tuple[ctypes.CDLL, bool]:
     """Library of a text, and whether it is optimised.
 
     If it is in no cache, a quick build gives the same results at once, and a process in the background makes the
@@ -318,20 +327,21 @@ def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctyp
     """
     path = library_path(text, lanes, target)
     if not _quick_suits(text, lanes):
-        return load(text, lanes, target), True
+        return load(text, lanes, target, what=what), True
     content = cache.read_entry(path)
     if content is not None:
         return _loaded_once(path, content), True
-    library = load_unoptimised(text, lanes, target)
+    library = load_unoptimised(text, lanes, target, what=what)
     if os.environ.get(QUICK) != "only":
         background.optimise(path, text, lanes, target or host_target())
     return library, False
 
 
-def load_unoptimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
+def load_unoptimised(text: str, lanes: int, target: str | None = None, *, what: str = NATIVE) -> ctypes.CDLL:
     """Native code of a text from a quick build."""
     path = library_path(text, lanes, target, quick=True)
-    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path, quick=True)))
+    compiled = _content(path, lambda: _compile(text, lanes, target or host_target(), path, quick=True), what)
+    return _loaded_once(path, compiled)
 
 
 def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL | None:

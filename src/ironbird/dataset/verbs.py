@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.options import OutPathOption, SampleOption, SeedsOption, TagOption
 from ironbird.cli.output import errors, print_table
+from ironbird.files.work import working
 
 
 def dataset(
@@ -30,7 +31,8 @@ def dataset(
     from ironbird.errors import UnknownNameError
 
     with errors():
-        loaded = [load_suite(suite) for suite in suites]
+        with working(f"reading the cases of {', '.join(suites)}"):
+            loaded = [load_suite(suite) for suite in suites]
         flights = [flight for suite in loaded for flight in suite.flights()]
         if tag:
             known = {name for flight in flights for name in (*flight.tags, flight.case_id)}
@@ -50,7 +52,9 @@ def dataset(
         if log_step is not None:
             flights = [replace(flight, log_s=log_step) for flight in flights]
         sources = {name: text for suite in loaded for name, text in suite.sources().items()}
-        found = write_dataset(flights, out, name=", ".join(s.id for s in loaded), licence=licence, sources=sources)
+        name = ", ".join(s.id for s in loaded)
+        with working(f"flying {len(flights)} flights and writing the data set"):
+            found = write_dataset(flights, out, name=name, licence=licence, sources=sources)
     rows = {
         "flights": str(found.flights),
         "rows": str(found.rows),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
-from ironbird.cli.output import errors, print_sentence, print_table
-from ironbird.errors import IronbirdError
+from ironbird.cli.output import errors, print_columns, print_table
+from ironbird.errors import IronbirdError, UnknownNameError, shortened
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.design.parts import Database, Part
@@ -28,6 +32,7 @@ ControllerOption = Annotated[
     str,
     typer.Option("--flight-controller", help="Name of a flight controller; its mass counts where no mass is given."),
 ]
+MOST_ROWS = 40  # of a list of parts
 LARGEST_M = 5.0  # frame
 USUAL_ID = "designed_quad"
 UNITS = {"min": 1.0, "h": 60.0, "s": 1 / 60, "kg": 1.0, "g": 1e-3}
@@ -98,7 +103,8 @@ def search_parts(
         wanted = Wanted(
             _amount("--endurance", endurance), _amount("--payload", payload), diagonal_m, base_kg, others=others
         )
-        found = search(database, wanted, database.battery(battery), database.esc(esc))
+        with working("trying every motor with every propeller"):
+            found = search(database, wanted, database.battery(battery), database.esc(esc))
         if not found.front:
             raise RecordError(
                 f"none of {found.tried:,} pairs flies {wanted.endurance_min:g} min with {wanted.payload_kg:g} kg on "
@@ -111,15 +117,99 @@ def search_parts(
 def list_parts(
     kind: Annotated[str, typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.")],
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="COLUMN>NUMBER",
+            help="Only parts with such a figure, in the unit of its column: 'kv>800', 'mass<=60', 'status=measured'; "
+            "may be repeated.",
+        ),
+    ] = None,
+    no_limit: Annotated[bool, typer.Option("--no-limit", help=f"Print all rows, not {MOST_ROWS} at most.")] = False,
 ) -> None:
-    """List parts of the database, each with the validation status of its figures and their source."""
+    """List parts of the database with their figures and the validation status of these.
+
+    Example: ironbird vehicle design parts motor 2216 --where 'kv>800' --where 'kv<1000'
+    """
     from ironbird.design.parts import load_database
 
     with errors():
-        for part in load_database().parts(kind):
-            if contains.lower() in part.name.lower():
-                record = {"name": part.name, "status": part.status, "source": part.source}
-                print_sentence(f"{part.name}  [{part.status}; {part.source}]", kind, record)
+        found = [part for part in load_database().parts(kind) if contains.lower() in part.name.lower()]
+        for text in where or []:
+            found = [part for part in found if _holds(part, kind, text)]
+        columns = COLUMNS[kind]
+        shown = found if no_limit else found[:MOST_ROWS]
+        rows = [[part.name, *(column.cell(part) for column in columns.values()), part.status] for part in shown]
+        keys = ("name", "maker", *(column.key for column in columns.values()), "status", "source")
+        figures = {"kind": kind, "count": len(found), "parts": [{k: getattr(part, k) for k in keys} for part in found]}
+        heads = ["name", *(f"{name} {column.unit}".strip() for name, column in columns.items()), "status"]
+        print_columns(heads, rows, f"Parts: {kind.replace('_', ' ')}", figures, of=len(found))
+    if len(shown) < len(found):
+        first = next(iter(columns))
+        typer.echo(
+            f"{len(found) - len(shown):,} more: give a part of the name, or --where '{first}>NUMBER' "
+            f"({', '.join(columns)}, status), or --no-limit",
+            err=True,
+        )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A figure of a part in a table: where it is, times how much it is in its unit, and how it is written."""
+
+    key: str
+    unit: str = ""
+    factor: float = 1.0
+
+    def value(self, part: Part) -> float:
+        """In the column's unit."""
+        return self.factor * float(getattr(part, self.key))
+
+    def cell(self, part: Part) -> str:
+        """With four digits; a figure that is not known is left open."""
+        value = self.value(part)
+        return f"{value:.4g}" if value else "-"
+
+
+_MASS, _CURRENT = _Column("mass_kg", "g", 1e3), _Column("current_A", "A")
+COLUMNS = {
+    "motor": {
+        "kv": _Column("kv_rpmpV", "rpm/V"), "resistance": _Column("resistance_ohm", "mΩ", 1e3), "mass": _MASS,
+    },
+    "propeller": {
+        "diameter": _Column("diameter_m", "mm", 1e3), "pitch": _Column("pitch_m", "mm", 1e3),
+        "blades": _Column("blades"), "mass": _MASS,
+    },
+    "esc": {"current": _CURRENT, "resistance": _Column("resistance_ohm", "mΩ", 1e3), "mass": _MASS},
+    "battery": {
+        "cells": _Column("cells"), "capacity": _Column("capacity_Ah", "Ah"), "current": _CURRENT,
+        "resistance": _Column("resistance_ohm", "mΩ", 1e3), "mass": _MASS,
+    },
+    "frame": {"diagonal": _Column("diagonal_m", "mm", 1e3), "rotors": _Column("rotors"), "mass": _MASS},
+    "flight_controller": {"current": _CURRENT, "mass": _MASS},
+}  # fmt: skip
+OPERATIONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq}
+
+
+def _holds(part: Part, kind: str, text: str) -> bool:
+    """Whether a part meets a condition of --where."""
+    match = re.fullmatch(r"\s*(\w+)\s*(>=|<=|>|<|=)\s*(.+?)\s*", text)
+    if match is None:
+        raise IronbirdError(f"--where '{shortened(text)}': give COLUMN>NUMBER, for example 'mass<60'")
+    name, sign, wanted = match.groups()
+    if name == "status" and sign == "=":
+        from ironbird.design.parts import STATUSES
+
+        if wanted not in STATUSES:
+            raise UnknownNameError("status", wanted, STATUSES)
+        return part.status == wanted
+    if name not in COLUMNS[kind]:
+        raise UnknownNameError("column", name, (*COLUMNS[kind], "status"), f"--where of kind {kind}")
+    if not _is_number(wanted):
+        raise IronbirdError(f"--where '{shortened(text)}': '{shortened(wanted)}' is no number, or has a unit")
+    value, limit = COLUMNS[kind][name].value(part), float(wanted)
+    return math.isclose(value, limit, rel_tol=1e-9) if sign == "=" else bool(OPERATIONS[sign](value, limit))
 
 
 def _is_number(text: str) -> bool:

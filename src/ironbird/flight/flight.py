@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.trust import Trust
+from ironbird.files.work import working
 from ironbird.flight.derived import derived
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
@@ -33,7 +34,7 @@ from ironbird.vehicles.load import Vehicle, load_spec
 
 if TYPE_CHECKING:
     from ironbird.rig.rig import Rig
-    from ironbird.rig.system import ControlSystem, Pilot
+    from ironbird.rig.system import AutopilotEvent, ControlSystem, Pilot
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
@@ -262,6 +263,7 @@ def fly(
     show: Callable[[str], None] | None = None,
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
+    on_event: Callable[[AutopilotEvent], None] | None = None,
     trust: Trust | None = None,
     **ordered: Unpack[Ordered],
 ) -> Flight:
@@ -296,6 +298,8 @@ def fly(
     between : callable, optional
         Called with the `Rig` after every exchange with an external control system; it may wait, and ends the flight by
         returning False.
+    on_event : callable, optional
+        Called with each `AutopilotEvent` of an external control system when it comes: clients, arming, modes, refusals.
     trust : Trust, optional
         Programs and front ends that the options of an order may start; none by default, as an order may come from
         others. `ib.Trust.by_hand(order.options)` trusts all of an order of your own.
@@ -387,6 +391,7 @@ def fly(
             progress=progress,
             line=line,
             between=between,
+            on_event=on_event,
         )
     elif between is not None:
         raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")
@@ -400,7 +405,8 @@ def fly(
             progress=progress,
             line=line,
         )
-    [judged] = judge([flown], fitted.model)
+    with working("judging the flight"):
+        [judged] = judge([flown], fitted.model)
     flight = Flight(
         **vars(flown),
         vehicle=fitted.vehicle,

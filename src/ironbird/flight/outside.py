@@ -26,7 +26,7 @@ from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.rig.rig import Rig, attach
-from ironbird.rig.system import ControlSystem, Seat
+from ironbird.rig.system import AutopilotEvent, ControlSystem, Seat
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.log import Log
 from ironbird.runtime.paced import PacedLoop
@@ -37,6 +37,8 @@ from ironbird.runtime.tuning import Tuning, apply_tuning
 
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 LOOK_S = 0.01  # s between two checks of a real-time loop
+JUDGED = "Ctrl-C ends the flight and judges it"
+KEPT = "Ctrl-C ends the flight; what was flown until then is kept"
 
 
 def fly_outside(
@@ -48,6 +50,7 @@ def fly_outside(
     progress: Callable[[float], None] | None = None,
     line: StartLine | None = None,
     between: Callable[[Rig], bool] | None = None,
+    on_event: Callable[[AutopilotEvent], None] | None = None,
 ) -> Flown:
     """Fly an order; `LinkError` if the control system never takes part, with nothing left behind.
 
@@ -57,10 +60,13 @@ def fly_outside(
     which an external program flies, ends as if its time was over. `between` is called after every exchange: it may wait
     (the flight is paused), inject faults and change parameters, and ends the flight as Ctrl-C does by returning False.
     With a loop in native code (`rig.loop`) it is called about every 10 ms, and must pause that loop to change anything.
+    `on_event` gets all events of the control system and its pilot when they come, and first one of kind "begin".
     """
+    if on_event is not None:
+        seat.listen(on_event)
     try:  # the seat is closed in any case
         flight = _Exchanged(order, fitted, seat, line)
-        flight.fly(speed, progress, between)
+        flight.fly(speed, progress, between, on_event)
     finally:
         seat.close()
     return flight.flown()
@@ -125,11 +131,14 @@ class _Exchanged:
         speed: float | None,
         progress: Callable[[float], None] | None,
         between: Callable[[Rig], bool] | None,
+        on_event: Callable[[AutopilotEvent], None] | None = None,
     ) -> None:
         """Start the control system and exchange with it until the end; the reason of an early end is recorded."""
         system = self.system
         try:
             begin_ns = self._start()
+            if on_event is not None:
+                on_event(AutopilotEvent(self.rig.time_s, "begin", JUDGED if system.open_ended else KEPT))
             if self.loop is not None:
                 self._watch_loop(self.loop, progress, between)
             else:

@@ -7,10 +7,12 @@ Not done: the vehicles do not affect each other (wake, radio, collision).
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironbird.errors import IronbirdError, LinkError, OrderError
 from ironbird.files.trust import Trust
@@ -19,6 +21,9 @@ from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options
+
+if TYPE_CHECKING:
+    from ironbird.rig.system import AutopilotEvent
 
 MOST = 16  # vehicles
 LOOK_S = 0.05
@@ -31,6 +36,7 @@ def fly_together(
     announce: Callable[[str], None] | None = None,
     patience_s: float = 120.0,
     trust: Trust | None = None,
+    on_event: Callable[[int, AutopilotEvent], None] | None = None,
 ) -> list[Flight]:
     """Fly several vehicles in real time on one clock; Ctrl-C ends all of them with their results.
 
@@ -46,6 +52,9 @@ def fly_together(
         How long in s all wait until every control system takes part.
     trust : Trust, optional
         What the options of the orders may start; nothing by default.
+    on_event : callable, optional
+        Called with the number of a vehicle, from 1 on, and each event of its control system, in the thread of its
+        flight.
 
     Returns
     -------
@@ -76,8 +85,11 @@ def fly_together(
     failed: dict[int, BaseException] = {}
 
     def work(number: int, order: Order, folder: Path | None) -> None:
+        report = None if on_event is None else functools.partial(on_event, number + 1)
         try:
-            flights[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust)
+            flights[number] = fly(
+                order, speed=1.0, folder=folder, announce=announce, line=line, trust=trust, on_event=report
+            )
         except BaseException as error:
             failed[number] = error
             line.give_up()

@@ -14,7 +14,7 @@ from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.codec import Packer, Parser
 from ironbird.protocols.mavlink.dialect import Message
 from ironbird.rig.link_faults import FlownLinks
-from ironbird.rig.system import AutopilotEvent
+from ironbird.rig.system import AutopilotEvent, EventList
 from ironbird.vehicles.kinds import VehicleClass
 
 GROUND_SYSTEM = 255
@@ -51,7 +51,7 @@ class Station:
         self.wire = wire
         self.dialect = autopilot or PX4
         self.kind = kind
-        self.autopilot_events: list[AutopilotEvent] = []
+        self.autopilot_events: list[AutopilotEvent] = EventList()
         self.mode = ""
         self.armed = False
         self.was_armed = False

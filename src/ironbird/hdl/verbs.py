@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.options import OutPathOption
 from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.files.work import working
 
 
 def hdl(
@@ -42,7 +43,8 @@ def hdl(
         typer.echo(f"Verilog: {write_verilog(text, out, 'board')}")
         for chip in dict.fromkeys(chosen) if check else ():
             for fault in (False, True):
-                found = compare_core(chip, check, out, fault=fault)
+                with working(f"comparing the core of {chip} with its model"):
+                    found = compare_core(chip, check, out, fault=fault)
                 wires = "with pin faults" if fault else "whole wires"
                 if found.differences:
                     raise LinkError(f"{chip}, {wires}: the core differs from the model: {found.differences[0]}")

@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.options import OutPathOption, SeedsOption, StoreOption, VehicleArgument, numbers_of
 from ironbird.cli.output import errors, print_table
+from ironbird.files.work import working
 
 
 def reliability(
@@ -59,9 +60,10 @@ def reliability(
             typer.echo(f"cases:  {cases} (ironbird campaign run {cases})")
         tree = tree_of(vehicle, kinds, lost)
         hours = minutes / 60
-        sampled = flight_loss(tree, age, hours, draws=draws)
+        with working(f"drawing {draws} flights and a life of {life}"):
+            sampled = flight_loss(tree, age, hours, draws=draws)
+            losses = life_losses(tree, hours, life)
         page = out / "reliability.html"
-        losses = life_losses(tree, hours, life)
         write_reliability_page(tree, sampled, losses, page, age_h=age, hours=hours)
     low, high = sampled.interval
     figures = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ironbird.errors import IronbirdError, LinkError
 from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing, write_text
+from ironbird.files.work import working
 from ironbird.flight.flight import Flight
 from ironbird.flight.systems import is_outside
 from ironbird.report.flight.page import Origin, write_flight_page
@@ -77,6 +78,13 @@ def write_flight_folder(
     >>> rows = ib.write_flight_folder(flight, "out/mine")  # doctest: +SKIP
     """
     folder = Path(folder)
+    with working(f"writing the report of {flight.order.vehicle}"):
+        return _written(flight, folder, ulog=ulog, csv=csv, origin=origin, more=more)
+
+
+def _written(
+    flight: Flight, folder: Path, *, ulog: bool, csv: bool, origin: Origin | None, more: Mapping[str, str] | None
+) -> dict[str, str]:
     planned = flight.order.has_plan_file
     optional = {
         "mission.plan": planned,

@@ -42,7 +42,9 @@ def margins_library() -> ctypes.CDLL:
     own |= {"ALL_OR_NOTHING": ALL_OR_NOTHING, "SIGN_OF_MARGIN": SIGN_OF_MARGIN}
     numbers = {**{op.name: int(op) for op in Op}, **own}
     head = "".join(f"#define OP_{name} {number}\n" for name, number in numbers.items()) + f"#define DEEPEST {DEEPEST}\n"
-    library = native.load(head + (Path(__file__).parent / "c" / "ib_margins.c").read_text(), LANES)
+    library = native.load(
+        head + (Path(__file__).parent / "c" / "ib_margins.c").read_text(), LANES, what="the code of requirements"
+    )
     library.ib_margins.restype = None
     library.ib_margins.argtypes = [
         _PLACE, *[_SIZE] * 3, *[_PLACE] * 3, _SIZE, *[_PLACE] * 2, *[_SIZE] * 4, _NUMBER, _PLACE,

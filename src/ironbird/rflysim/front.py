@@ -33,6 +33,7 @@ HEARTBEAT_S = 1.0
 SLOW_S = 1.0  # between two messages of the map's origin and of readiness
 SCENE_S = 1.0 / 30.0
 MOST_ASKERS = 16  # receivers of the heartbeat
+CLIENT = "RflySim client"
 MOST_NOTES = 400  # remarks of one flight
 FASTEST_IMU_HZ = 250.0
 MOST_FLOAT = 3e38  # of a number of single precision
@@ -90,6 +91,7 @@ class RflySimFront:
         self._ready_s = 0.0
         self._hit = NOT_HIT
         self._askers: dict[str, None] = {}
+        self._met: set[str] = set()  # hosts that have sent something
         self._imu: tuple[str, int, Every] | None = None
         self._extra: dict[int, tuple[float, ...]] = {}  # inCtrlExt 1 to 5, inFromUE (0), as they came
         self._started_ms = round(time.time() * 1e3)
@@ -191,15 +193,28 @@ class RflySimFront:
         wires = self._wires
         if wires is None:
             return
-        for data, _ in wires.commands():
-            self.command(commander, data)
-        for data, (host, _) in wires.inputs():
-            self.model_input(commander, data, host)
-        for data, all_got_it in wires.placements():
-            self.setup(commander, data, all_got_it)
-        self.settle(commander)
+        commander.by = CLIENT
+        try:
+            for data, (host, _) in wires.commands():
+                self._meet(host)
+                self.command(commander, data)
+            for data, (host, _) in wires.inputs():
+                self._meet(host)
+                self.model_input(commander, data, host)
+            for data, all_got_it in wires.placements():
+                self.setup(commander, data, all_got_it)
+            self.settle(commander)
+        finally:
+            commander.by = ""
         self._poll_mavlink(commander)
         self._tell(commander, wires)
+
+    def _meet(self, host: str) -> None:
+        """Note a client when its first packet comes."""
+        if host not in self._met and len(self._met) < MOST_ASKERS:
+            self._met.add(host)
+            if self._commander is not None:
+                self._commander.note("client", f"{CLIENT} at {host} connected")
 
     def settle(self, commander: Commandable) -> None:
         """Repeat commands that were refused."""

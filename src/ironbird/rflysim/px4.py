@@ -379,7 +379,7 @@ class ServedPx4(Px4):
             PILOT_PORT + self.instance, peer=("127.0.0.1", COMMAND_PORT + self.instance), process=self.process
         )
         self.commander = Px4Commander(
-            rig.vehicle, rig, wire, note=lambda kind, words: self.note(rig, kind, words)
+            rig.vehicle, rig, wire, note=lambda kind, words: self.note(rig, kind, words)  # by whom, PX4 does not say
         )  # fmt: skip
         super().start(rig)
         self.front.open(self.commander)

@@ -19,6 +19,7 @@ class Commandable(Protocol):
 
     vehicle: Vehicle
     rig: Rig
+    by: str  # who commands at the moment, for events
 
     @property
     def kind(self) -> VehicleKind: ...

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ironbird.cli.exit_codes import code_of, code_of_all
+from ironbird.cli.live import FlightLines
 from ironbird.cli.options import (
     ControlOption,
     FaultOption,
@@ -152,6 +153,7 @@ def grid_place(number: int, count: int, interval_m: float) -> tuple[float, float
 
 def serve(served: list[Served]) -> int:
     """Each vehicle in a process of its own, the only one in this; returns the exit code."""
+    typer.echo("Ctrl-C ends the flights and judges them", err=True)
     if len(served) == 1:
         with ending_in_order():
             return serve_one(served[0])
@@ -159,7 +161,7 @@ def serve(served: list[Served]) -> int:
 
     from ironbird.flight.prepare import fit
 
-    fit(served[0].order)  # compiled once, and what is loaded here is shared by all
+    fit(served[0].order).model.library(1)  # compiled once, and what is loaded here is shared by all
     context = get_context("fork")
     parent = os.getpid()
     workers = [context.Process(target=_work, args=(one, parent)) for one in served]
@@ -204,10 +206,12 @@ def serve_one(one: Served) -> int:
         folder = one.folder / str(number)
         front, system = _seated(one.control, options, folder)
         facing = start_settings(order, yaw_deg=yaw_deg)
+        lines = FlightLines(f"vehicle {front.ports.vehicle}", begin=False)
         flight = fly(
             replace(order, settings={**facing, **order.settings}),
             control=system,
             speed=None if one.speed == math.inf else one.speed,
+            on_event=lines.event,
         )
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)

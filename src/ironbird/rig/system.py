@@ -35,8 +35,37 @@ class AutopilotEvent:
     """A message or action of the control system, in simulation time."""
 
     time_s: float
-    kind: str  # mode, armed, text, failsafe, estimator, ...
+    kind: str  # mode, armed, text, failsafe, estimator, client, command, refused, mission, ...
     text: str
+    by: str = ""  # who asked for it, as far as it is known: "MAVLink client 245", "keyboard"
+
+    def sentence(self) -> str:
+        """What happened, for people: "armed by MAVLink client 245"."""
+        said = self.text
+        if self.kind in ("mode", "estimator", "refused", "landed") or (
+            self.kind == "failsafe" and not said.startswith("failsafe")
+        ):
+            said = f"{SPOKEN.get(self.kind, self.kind)} {said}"
+        elif self.kind == "text":
+            said = f"it says: {said}"
+        if self.by and self.kind == "refused":
+            return f"{said} (asked by {self.by})"
+        return f"{said} by {self.by}" if self.by and self.kind in ("armed", "command", "mission") else said
+
+
+SPOKEN = {"failsafe": "failsafe:", "estimator": "estimator:", "refused": "refused:", "landed": "landed state:"}
+
+
+class EventList(list[AutopilotEvent]):
+    """Events in the order in which they come; whoever listens gets each at once, in the thread of who appends it."""
+
+    listener: Callable[[AutopilotEvent], None] | None = None
+
+    def append(self, event: AutopilotEvent, /) -> None:
+        """Keep an event, and notify the listener."""
+        super().append(event)
+        if self.listener is not None:
+            self.listener(event)
 
 
 @dataclass
@@ -79,7 +108,7 @@ class ControlSystem(ABC):
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self.autopilot_events: list[AutopilotEvent] = []
+        self.autopilot_events: list[AutopilotEvent] = EventList()
 
     @abstractmethod
     def start(self, rig: Rig) -> None:
@@ -134,9 +163,9 @@ class ControlSystem(ABC):
         """Statistics of the exchange as data for JSON."""
         return {}
 
-    def note(self, rig: Rig, kind: str, text: str) -> None:
-        """Record a message or an action of the control system as an event."""
-        self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text))
+    def note(self, rig: Rig, kind: str, text: str, by: str = "") -> None:
+        """Record a message or an action of the control system as an event; `by` is who asked for it."""
+        self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text, by))
 
     def obey(self, rig: Rig, inner: Rig, script: str, *, sees_truth: bool = False) -> None:
         """Accept orders from now on, by a commander of the navigator in the model that `inner` runs.
@@ -192,7 +221,7 @@ class FunctionSystem(ControlSystem):
     name: str = "function"
     step_ticks: int = 4
     traffic: Traffic = field(default_factory=Traffic)
-    autopilot_events: list[AutopilotEvent] = field(default_factory=list)
+    autopilot_events: list[AutopilotEvent] = field(default_factory=EventList)
 
     def start(self, rig: Rig) -> None:
         """Do nothing: a function needs no start."""
@@ -208,7 +237,7 @@ class FunctionSystem(ControlSystem):
 class Pilot(Protocol):
     """A source of commands to the control system, polled between steps."""
 
-    autopilot_events: list[AutopilotEvent]
+    autopilot_events: list[AutopilotEvent]  # an `EventList`, if others are to get them at once
 
     @property
     def finished(self) -> bool:
@@ -235,6 +264,12 @@ class Seat:
 
     system: ControlSystem
     pilot: Pilot | None = None
+
+    def listen(self, listener: Callable[[AutopilotEvent], None]) -> None:
+        """Pass on all events of the control system and of its pilot, when they come."""
+        for who in (self.system, self.pilot):
+            if who is not None and isinstance(who.autopilot_events, EventList):
+                who.autopilot_events.listener = listener
 
     def close(self) -> None:
         """Close all ports and end all processes; further calls do nothing."""
@@ -373,6 +408,10 @@ class Kind(ABC):
     def budget(self, vehicle: str, options: Options, *, has_mission: bool) -> Sequence[Budget]:
         """What its links will have to carry with a vehicle, as tables that are printed before the flight."""
         return ()
+
+    def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
+        """Whether people or programs outside command its flights, or hardware takes part: events are printed live."""
+        return False
 
     @abstractmethod
     def seat(self, task: Task) -> Seat:

@@ -47,7 +47,7 @@ class SceneC(ctypes.Structure):
 @functools.cache
 def library() -> ctypes.CDLL:
     """The compiled library; the first call on a machine takes some seconds."""
-    lib = native.load(SOURCE.read_text(encoding="utf-8"), 1)
+    lib = native.load(SOURCE.read_text(encoding="utf-8"), 1, what="the code of worlds")
     lib.iw_build.restype = lib.iw_build_grid.restype = lib.iw_cast.restype = _L
     lib.iw_build.argtypes = [_P, _L, _P, _P]
     lib.iw_build_grid.argtypes = [_P, _P]

@@ -7,7 +7,7 @@ import pytest
 
 from ironbird.analysis.level import level_trim, modes_at
 from ironbird.analysis.mode_names import names_of_modes, seen
-from ironbird.cli.design import mode_rows
+from ironbird.cli.design import MODE_HEAD, mode_rows
 
 # Boeing 747 in cruise at 40,000 ft: u, w, q, theta, from the lectures of Boyd (EE263, Stanford) after Bryson;
 # published roots -0.3750 +- 0.8818j (short period) and -0.0005 +- 0.0674j (phugoid)
@@ -56,8 +56,11 @@ def test_modes_of_vehicles_are_named() -> None:
     names = [mode.name for mode in hover]
     expected = [f"{motion} subsidence" for motion in ("heave", "surge", "sway", "roll", "pitch", "yaw")]
     assert sorted(names) == sorted([*expected, *["lag of motor"] * 4])
-    rows = mode_rows(hover)
-    assert "lag of motor (4 times)" in rows and "yaw rate, heading" in rows["yaw subsidence"]
+    rows = {row[0]: dict(zip(MODE_HEAD, row, strict=True)) for row in mode_rows(hover)}
+    assert rows["lag of motor"]["count"] == "4" and "yaw rate, heading" in rows["yaw subsidence"]["states"]
+    assert rows["yaw subsidence"]["imaginary 1/s"] == "-"
+    dutch = next(row for row in mode_rows(modes_at(level_trim("aerosonde"))) if row[0] == "Dutch roll")
+    assert float(dutch[4]) == pytest.approx(abs(wing["Dutch roll"]), rel=1e-3) and 0 < float(dutch[5]) < 1
 
 
 def test_a_root_that_grows_diverges_and_one_that_swings_in_hover_is_an_oscillation() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tomllib
 from pathlib import Path
@@ -283,6 +284,8 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
         words[words.index("--frame") + 1] = frame
         refused = runner.invoke(app, words)
         assert refused.exit_code == 2 and said in refused.output
-    assert "Pixhawk 4  [from memory" in runner.invoke(app, ["vehicle", "design", "parts", "flight_controller"]).output
+    controllers = runner.invoke(app, ["vehicle", "design", "parts", "flight_controller", "--json"])
+    statuses = {one["name"]: one["status"] for one in json.loads(controllers.stdout)[0]["figures"]["parts"]}
+    assert statuses["Pixhawk 4"].startswith("from memory")
     listed = runner.invoke(app, ["vehicle", "design", "parts", "propeller", "apcsf_10"])
     assert "apcsf_10x4.7" in listed.output

@@ -20,9 +20,11 @@ from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Order, make_order
+from ironbird.flight.outside import KEPT
 from ironbird.ground import handshakes
 from ironbird.report.flight.page import write_flight_page
 from ironbird.report.folder import write_flight_folder
+from ironbird.rig.system import AutopilotEvent
 from ironbird.systems.hardware.kind import HARDWARE
 from ironbird.vehicles import places as at
 
@@ -93,8 +95,12 @@ def test_a_link_that_breaks_in_flight_is_an_error_with_the_log_until_then(plug: 
 
     cable = BoardCable(spoil=cut)
     plug(cable)
-    flight = fly(untold(until_s=5.0))
+    live: list[AutopilotEvent] = []
+    flight = fly(untold(until_s=5.0), on_event=live.append)
     assert flight.verdict == "error" and "the cable is gone" in flight.judged.sentence
+    assert [event for event in live if event.kind != "begin"] == flight.autopilot_events
+    assert [event.text for event in live if event.kind == "begin"] == [KEPT]
+    assert "the cable is gone" in live[-1].sentence()
     assert flight.ended_s == pytest.approx(2.0, abs=0.05)
     assert flight.log.time()[-1] == pytest.approx(2.0, abs=0.05)
     said = [h.text for h in flight.autopilot_events if h.kind == "link"][-1]

@@ -168,7 +168,7 @@ def test_px4s_port_takes_px4_and_sends_others_away() -> None:
         link = Px4(cast(Px4Process, Process(pid)), instance=instance, connect_s=20.0)
         link._server = server
         noted: list[str] = []
-        link.note = lambda rig, kind, text: noted.append(text)  # type: ignore[method-assign]
+        link.note = lambda rig, kind, text, by="": noted.append(text)  # type: ignore[method-assign]
         with link._accept(cast(Rig, Room())) as accepted:
             accepted.settimeout(10.0)
             assert accepted.recv(100) == b"hello"

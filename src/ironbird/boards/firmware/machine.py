@@ -100,7 +100,7 @@ def core_text() -> str:
 def core_library() -> ctypes.CDLL:
     """The C harness as a library, built once and cached, with unicorn's functions passed to it."""
     engine = _engine()
-    library = native.load(chips_text() + core_text(), 1)
+    library = native.load(chips_text() + core_text(), 1, what="the code of microcontrollers")
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
         ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, *[_u32] * 4]),

@@ -24,6 +24,8 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 
 NEVER_S = 1e9  # hold time of the item of a vehicle without a mission
+NOTED_S = 1.0  # between two notes of commands of the same kind
+NOTED_ELSEWHERE = ("arm", "disarm", "disarm by force")  # as armed and disarmed
 STRAIGHT_M = 3000.0  # how far ahead a transition aims
 COMMANDS = {"hold": modes.HOLD, "mission": modes.MISSION, "return": modes.RETURN, "land": modes.LANDING}
 KINDS = {  # name of a mission item -> number in the navigator's table
@@ -46,6 +48,7 @@ class Commander(Gauges):
         flat = rig.state.model.flat
         self._inputs = {name: flat.u.rows(name) for name in flat.u.start}
         self._orders = 0
+        self._noted_s: dict[str, float] = {}  # when commands of a kind were noted
         self._items = self._loaded()
         self._set("command", modes.DISARMED)
 
@@ -370,4 +373,13 @@ class Commander(Gauges):
         self._set("direct", float(direct))
         self._set("wings", 0.0)
         self.remark(words)
+        if self.by and words not in NOTED_ELSEWHERE:
+            self._note_command(words)
         return None
+
+    def _note_command(self, words: str) -> None:
+        """Note a command from outside; of a stream of the same kind ("go to …") one in a second."""
+        kind = " ".join(words.split()[:2])
+        if self.time_s - self._noted_s.get(kind, -math.inf) >= NOTED_S:
+            self._noted_s[kind] = self.time_s
+            self.note("command", words)

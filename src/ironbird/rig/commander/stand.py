@@ -49,6 +49,7 @@ class Stand:
         self.vehicle, self.rig = vehicle, rig
         self.remark = remark  # gets commands as text
         self.note = note  # gets events: kind and text
+        self.by = ""  # who commands at the moment, for events: "MAVLink client 245"; empty if it is none from outside
         flat = rig.state.model.flat
         self._params = {
             name: flat.p.start[path] + place

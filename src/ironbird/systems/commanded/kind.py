@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from ironbird.errors import OrderError
@@ -21,6 +22,7 @@ from ironbird.vehicles.load import Vehicle
 
 STRICT = Options.model_config
 EXCHANGE_TICKS = 4  # of 1 ms
+SHOW_S = 0.2  # between two lines of figures
 
 
 class CommandedOptions(Options):
@@ -59,6 +61,7 @@ class CommandedSystem(ControlSystem):
         script: str = "",
         sees_truth: bool = False,
         announce: Callable[[str], None] | None = None,
+        show: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__()
         if (front is None) == (not script):
@@ -66,6 +69,7 @@ class CommandedSystem(ControlSystem):
         self.front, self._text = front, script
         self.open_ended = front is not None and front.open_ended
         self._sees_truth, self._announce = sees_truth, announce
+        self._show, self._show_s = show, 0.0
         self._replayed: Stream | None = None
         self._next = 0
         self.commander: Commander | None = None
@@ -80,7 +84,7 @@ class CommandedSystem(ControlSystem):
             rig.vehicle,
             rig,
             remark=lambda words: self._recorder.stream.remark(rig.state.tick, words),
-            note=lambda kind, words: self.note(rig, kind, words),
+            note=lambda kind, words: self.note(rig, kind, words, self.commander.by if self.commander else ""),
             sees_truth=self._sees_truth,
         )
         if self.front is None:
@@ -88,6 +92,8 @@ class CommandedSystem(ControlSystem):
             self._replayed = parse_stream(self._text, sizes)
             self._apply(rig)
         else:
+            if hasattr(self.front, "say"):  # it has lines for people, not at the start alone
+                self.front.say = self._announce
             self.front.open(self.commander)
             for line in self.front.announce() if self._announce is not None else []:
                 assert self._announce is not None
@@ -103,6 +109,9 @@ class CommandedSystem(ControlSystem):
         else:
             self.commander.watch()
             self.front.poll(self.commander)
+            if self._show is not None and rig.time_s >= self._show_s:
+                self._show_s = rig.time_s + SHOW_S
+                self._show(self.live())
         self._recorder.note(rig.state.tick)
 
     def _apply(self, rig: Rig) -> None:
@@ -112,6 +121,15 @@ class CommandedSystem(ControlSystem):
             for name, row in entries[self._next][1].items():
                 rig.stepper.inputs[self._places[name]] = row
             self._next += 1
+
+    def live(self) -> str:
+        """A line of figures: time, armed, mode, height, speed, and what the front end adds, such as its sticks."""
+        assert self.commander is not None
+        here, armed = self.commander.seen(), "armed" if self.commander.armed else "disarmed"
+        height_m, speed_mps = 0.0 - float(here.p_N[2]), float(np.linalg.norm(here.v_N))
+        line = f"{self.commander.time_s:7.1f} s  {armed}, {self.commander.mode}  height {height_m:.1f} m"
+        more = self.front.live() if self.front is not None and hasattr(self.front, "live") else ""
+        return f"{line}  speed {speed_mps:.1f} m/s  {more}".rstrip()
 
     @property
     def finished(self) -> bool:
@@ -139,6 +157,7 @@ class CommandedKind(Kind):
     vehicle_control = "commanded"
     tunes = True
     longest_s = 3600.0
+    shows = True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """The vehicle; with controllers that use the true state if this is chosen."""
@@ -164,6 +183,10 @@ class CommandedKind(Kind):
         """Real time if people or programs outside command; a stick file is played in real time too."""
         return None if needs_no_client(getattr(options, "front", "")) else 1.0
 
+    def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
+        """If people or programs outside command."""
+        return not needs_no_client(getattr(options, "front", ""))
+
     def links(self, options: Options) -> Sequence[str]:
         """Links on which link faults can act: MAVLink to and from partners."""
         return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
@@ -176,7 +199,7 @@ class CommandedKind(Kind):
         if task.script:
             return Seat(CommandedSystem(script=task.script, sees_truth=truth))
         front = make_front(options.front, options.model_dump(), task.trust)
-        system = CommandedSystem(front, sees_truth=truth, announce=task.announce)
+        system = CommandedSystem(front, sees_truth=truth, announce=task.announce, show=task.show)
         return Seat(system)
 
 

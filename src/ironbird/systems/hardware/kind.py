@@ -140,6 +140,10 @@ class HardwareKind(Kind):
         title = f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else "")
         return [(title, rows, {"baud": cable.baud, "directions": figures})]
 
+    def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
+        """Always: a board takes part."""
+        return True
+
     def links(self, options: Options) -> Sequence[str]:
         """Links on which link faults can act: the cable, and ground stations behind it, in both directions."""
         return ("ground", "vehicle", "sensors", "actuators")
@@ -194,7 +198,8 @@ class _Display:
     show: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self.autopilot_events: list[AutopilotEvent] = self.pilot.autopilot_events if self.pilot is not None else []
+        none: list[AutopilotEvent] = []
+        self.autopilot_events = self.pilot.autopilot_events if self.pilot is not None else none
         self._next_s = 0.0
 
     @property

@@ -138,6 +138,8 @@ class Commands:
     def _answer(self, command: Command, channel: Channel, sender: Sender) -> None:
         known = self._known.get(command.number)
         answer = known(command, channel) if known else Answer(UNSUPPORTED)
+        if known is None and self.texts.on_refusal is not None:  # the answer is word enough for its sender
+            self.texts.on_refusal(f"command {command.number}: not known here")
         if answer.why:
             self.texts.refuse(f"{NAMES.get(command.number, f'command {command.number}')}: {answer.why}")
         channel.say(dialect.COMMAND_ACK, command.number, answer.result, 0, 0, *sender)

@@ -28,6 +28,7 @@ from ironbird.rig.link_faults import FlownLinks
 from ironbird.systems.commanded.front import FrontOptions
 from ironbird.systems.commanded.mavlink import parameters
 from ironbird.systems.commanded.mavlink.answers import Answers
+from ironbird.systems.commanded.mavlink.clients import Clients, Refusals
 from ironbird.systems.commanded.mavlink.commands import Commands
 from ironbird.systems.commanded.mavlink.connections import Channel, Endpoint, Sender, Watch, parse_link, usual_links
 from ironbird.systems.commanded.mavlink.identity import constants
@@ -86,6 +87,8 @@ class MavlinkFront:
         self._over = False
         self._failsafes: tuple[str, ...] = ()
         self.watch: Watch | None = None  # gets every packet: partner, direction, bytes
+        self.clients = Clients(lapses=not self.options.lockstep)
+        self._commander: Commander | None = None
 
     def open(self, commander: Commander) -> None:
         """Open all links; if one cannot be opened, all are closed again."""
@@ -99,6 +102,9 @@ class MavlinkFront:
 
     def attend(self, commander: Commander) -> None:
         """Prepare everything for a vehicle that needs no port."""
+        self._commander = commander
+        self.clients.note = commander.note
+        self.texts.on_refusal = Refusals(commander)
         self.home = Home(commander.vehicle.spec)
         file = Path(self.options.param_file) if self.options.param_file else None
         self.parameters = Parameters(commander, self.texts, constants(commander.vehicle, self.sysid), file)
@@ -204,6 +210,8 @@ class MavlinkFront:
 
     def _keep(self, channel: Channel, messages: Sequence[tuple[int, bytes, Sender]]) -> None:
         for number, payload, sender in messages:
+            if sender.system != self.sysid:
+                self.clients.heard(channel.name, number, sender.system)
             if number in self._takers and len(self._inbox) < MOST_WAITING:
                 self._inbox.append((channel, number, payload, sender))
 
@@ -242,7 +250,13 @@ class MavlinkFront:
             component = getattr(content, "target_component", 0)
         answers_all = number in (dialect.PING.id, dialect.MISSION_ACK.id)
         if answers_all or (system in (0, self.sysid) and component in (0, numbers.MAV_COMP_ID_AUTOPILOT1)):
-            taker(channel, content, sender)
+            commander = self._commander
+            assert commander is not None
+            commander.by = f"MAVLink client {sender.system}"
+            try:
+                taker(channel, content, sender)
+            finally:
+                commander.by = ""
 
     def _take_time(self, _channel: Channel, message: Any, _sender: Sender) -> None:
         """SYSTEM_TIME: in lockstep the permission to continue; else the ground station's clock, which is not used."""
@@ -252,6 +266,7 @@ class MavlinkFront:
 
     def _tell(self, commander: Commander) -> None:
         channels, status = self.channels, commander.status()
+        self.clients.look([channel.name for channel in channels])
         if status.healthy:
             self.setpoints.remember_start()
         failsafes = status.failsafes

@@ -169,6 +169,7 @@ class Missions:
             return numbers.MAV_MISSION_NO_SPACE if "items, not" in why else numbers.MAV_MISSION_DENIED
         self.stored, self.local = items, local
         self._at, self._done, self._begun = -1, False, False
+        self.commander.note("mission", f"mission of {len(items)} item{'s' * (len(items) > 1)} received")
         return numbers.MAV_MISSION_ACCEPTED
 
     # ------------------------------------------------------------------------------------------ the rest
@@ -180,6 +181,8 @@ class Missions:
     def _clear(self, channel: Channel, sender: Sender, kind: int) -> None:
         known = kind in (*KNOWN_TYPES, numbers.MAV_MISSION_TYPE_ALL)
         if kind in (MISSION, numbers.MAV_MISSION_TYPE_ALL):
+            if self.stored:
+                self.commander.note("mission", "mission cleared")
             self.stored, self.local = [], LocalMission([], [], {}, [])
             self._at, self._done, self._upload = -1, False, None
         self._ack(channel, sender, numbers.MAV_MISSION_ACCEPTED if known else numbers.MAV_MISSION_UNSUPPORTED, kind)

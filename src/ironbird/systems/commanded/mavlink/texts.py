@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.systems.commanded.mavlink.connections import Channel
@@ -18,6 +19,7 @@ class Texts:
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, str]] = deque()
         self._number = 0
+        self.on_refusal: Callable[[str], None] | None = None  # gets why something was not done
 
     def say(self, text: str, severity: int = numbers.MAV_SEVERITY_INFO) -> None:
         """Queue a text for all partners, with a MAV_SEVERITY."""
@@ -27,6 +29,8 @@ class Texts:
     def refuse(self, text: str) -> None:
         """Queue the reason of a refusal as a warning."""
         self.say(text, numbers.MAV_SEVERITY_WARNING)
+        if self.on_refusal is not None:
+            self.on_refusal(text)
 
     def send(self, channels: list[Channel]) -> None:
         """Send all queued texts to these channels."""

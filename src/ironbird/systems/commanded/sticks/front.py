@@ -6,7 +6,7 @@ file; `stick_mode` the mode in which the flight begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +17,9 @@ from ironbird.rig import option_texts as texts
 from ironbird.rig.commander.commander import Commander
 from ironbird.systems.commanded.front import FrontOptions
 from ironbird.systems.commanded.sticks.gamepad import Gamepad, pads
-from ironbird.systems.commanded.sticks.keyboard import Keyboard
+from ironbird.systems.commanded.sticks.keyboard import HELP, Keyboard, key_lines
 from ironbird.systems.commanded.sticks.layout import load_layout
-from ironbird.systems.commanded.sticks.source import Source
+from ironbird.systems.commanded.sticks.source import Source, Sticks
 from ironbird.systems.commanded.sticks.stick_file import StickFile, load_sticks
 
 MOST_REFUSALS = 100  # kept
@@ -58,7 +58,9 @@ class SticksFront:
         self._mode = str(options.get("stick_mode") or "")
         self._source: Source | None = None
         self._chosen = False
+        self._now = Sticks()
         self.refused: list[str] = []  # what could not be done, and why
+        self.say: Callable[[str], None] | None = None  # gets lines for who holds the sticks
 
     def open(self, commander: Commander) -> None:
         """Open the source of the sticks."""
@@ -67,12 +69,22 @@ class SticksFront:
     def poll(self, commander: Commander) -> None:
         """Pass on the sticks first, then the actions of the buttons."""
         assert self._source is not None
-        now = self._source.read(commander.time_s)
+        now = self._now = self._source.read(commander.time_s)
         commander.sticks(now.roll, now.pitch, now.throttle, now.yaw)
         if self._mode and not self._chosen:
             self._chosen = self._do(commander, self._mode)
         for action in self._source.actions():
+            if action == HELP:
+                self._print_keys()
+                continue
+            commander.by = self._source.name
             self._do(commander, action)
+            commander.by = ""
+
+    def _print_keys(self) -> None:
+        if self.say is not None:
+            for line in key_lines():
+                self.say(line)
 
     def _do(self, commander: Commander, action: str) -> bool:
         calls = {
@@ -87,11 +99,18 @@ class SticksFront:
         why = calls[action]() if action in calls else commander.set_mode(action)
         if why is not None and len(self.refused) < MOST_REFUSALS:
             self.refused.append(f"{commander.time_s:.3f} s {action}: {why}")
+            if commander.by:
+                commander.note("refused", f"{action}: {why}")
         return why is None
 
     def announce(self) -> list[str]:
-        """A line for the user: which source the sticks come from."""
-        return [f"sticks: {self._source.name if self._source is not None else self._what}"]
+        """Who holds the sticks, and what the keys of a keyboard do."""
+        keys = key_lines() if isinstance(self._source, Keyboard) else []
+        return [f"sticks: {self._source.name if self._source is not None else self._what}", *keys]
+
+    def live(self) -> str:
+        """Where the sticks are, for the line of figures."""
+        return self._now.words()
 
     @property
     def finished(self) -> bool:

@@ -1,7 +1,7 @@
 """The keyboard of a terminal as sticks. A terminal reports no key release: a stick returns when no more keys arrive.
 
 w, s throttle; a, d yaw; arrows pitch and roll; space all to the middle; 1 arm, 2 disarm, t take-off, l land, r return,
-h hold, p position, o altitude, i stabilized; q ends.
+h hold, p position, o altitude, i stabilized; ? prints the keys; q ends.
 """
 
 from __future__ import annotations
@@ -26,6 +26,20 @@ ORDERS = {
     b"1": "arm", b"2": "disarm", b"t": "take-off", b"l": "land", b"r": "return", b"h": "hold", b"p": "position",
     b"o": "altitude", b"i": "stabilized",
 }  # fmt: skip
+HELP = "?"  # key, and what `actions` gives for it: the keys are to be printed again
+KEY_TABLE = (  # two columns of keys and what they do
+    ("w s", "throttle up, down", "1 2", "arm, disarm"),
+    ("a d", "yaw left, right", "t l r", "take-off, land, return"),
+    ("up down", "pitch forward, back", "h p", "modes hold, position"),
+    ("left right", "roll left, right", "o i", "modes altitude, stabilized"),
+    ("space", "all sticks to the middle", "? q", "these keys, end"),
+)
+
+
+def key_lines() -> list[str]:
+    """The keys and what they do, for people."""
+    rows = [f"  {keys:<11} {what:<25} {more:<6} {act}" for keys, what, more, act in KEY_TABLE]
+    return [f"keys (a stick goes back {HELD_S:g} s after its last key):", *rows]
 
 
 class Keyboard:
@@ -67,6 +81,8 @@ class Keyboard:
             self._actions.append(ORDERS[key])
         elif key == b" ":
             self._pressed.clear()
+        elif key == HELP.encode():
+            self._actions.append(HELP)
         elif key == b"q":
             self.finished = True
 

@@ -18,6 +18,10 @@ class Sticks:
     yaw: float = 0.0
     buttons: int = 0
 
+    def words(self) -> str:
+        """Where they are, for people."""
+        return f"roll {self.roll:+.2f} pitch {self.pitch:+.2f} throttle {self.throttle:+.2f} yaw {self.yaw:+.2f}"
+
 
 class Source(Protocol):
     """A source of stick positions and button actions."""

@@ -24,7 +24,7 @@ from ironbird.systems.commanded.kind import CommandedSystem
 from ironbird.systems.commanded.sticks.calibrate import Measured
 from ironbird.systems.commanded.sticks.front import SticksFront, open_source
 from ironbird.systems.commanded.sticks.gamepad import Gamepad, pads
-from ironbird.systems.commanded.sticks.keyboard import HELD_S, Keyboard
+from ironbird.systems.commanded.sticks.keyboard import HELD_S, HELP, KEYS, ORDERS, Keyboard, key_lines
 from ironbird.systems.commanded.sticks.layout import PADS, Layout, layout_for, load_layout
 from ironbird.systems.commanded.sticks.remote import fly_by_hand
 from ironbird.systems.commanded.sticks.shape import Calibration, shaped
@@ -186,13 +186,22 @@ def test_keys_of_a_terminal_move_sticks_and_let_go() -> None:
     read, write = os.pipe()
     keys = Keyboard(read)
     os.write(write, b"w\x1b[A\x1b[D1t?")
-    assert keys.read(0.0) == Sticks(roll=-0.5, pitch=0.5, throttle=0.5) and keys.actions() == ["arm", "take-off"]
+    assert keys.read(0.0) == Sticks(roll=-0.5, pitch=0.5, throttle=0.5) and keys.actions() == ["arm", "take-off", HELP]
     assert keys.read(HELD_S / 2).pitch == 0.5 and keys.read(HELD_S) == Sticks()
     os.write(write, b"d q")
     assert keys.read(1.0) == Sticks() and keys.finished
     keys.close()
     os.close(read)
     os.close(write)
+
+
+def test_printed_keys_are_all_keys_that_do_something() -> None:
+    names = {b"\x1b[A": "up", b"\x1b[B": "down", b"\x1b[C": "right", b"\x1b[D": "left"}
+    wanted = {names.get(key) or key.decode() for key in (*KEYS, *ORDERS)} | {"space", HELP, "q"}
+    printed = {key for line in key_lines()[1:] for part in (line[2:13], line[40:46]) for key in part.split()}
+    assert printed == wanted
+    text = "\n".join(key_lines())
+    assert all(word in text for word in ORDERS.values()) and all(stick in text for stick, _ in KEYS.values())
 
 
 # ---------------------------------------------------------------------------------------------- stick files

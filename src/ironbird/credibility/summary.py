@@ -1,0 +1,111 @@
+"""A comparison with a real record in a few lines: verdict, worst tests in physical units, likely cause.
+
+The likely cause is a rule of thumb by the signals that fail, for multicopters; an identification with its confidence
+intervals has to confirm it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ironbird.credibility.compare import Comparison, ErrorEvent, Index
+
+WORST = 3  # tests that are named
+DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s^2": "°/s²"}
+LEAST_DELAY_S = 0.02  # below, a delay explains nothing
+EXPLAINED = 0.5  # share of the error that is left at most if a delay explains it
+SLOW_COMMANDS_S = 0.021  # between two recorded commands: slower ones do not show what a fast control loop did
+TURNS = ("roll", "pitch", "roll_rate", "pitch_rate")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What may be wrong in a model, and the words of `identify --free` that would change it; none if that cannot."""
+
+    text: str
+    free: tuple[str, ...] = ()
+
+
+CAUSES = {  # by signals that fail
+    ("velocity_down", "down", "specific_force_z"): Cause(
+        "thrust or mass (motion alone cannot distinguish them)", ("thrust",)
+    ),
+    ("yaw_rate", "yaw"): Cause("torque of the rotors or inertia about the vertical", ("torque", "inertia_z")),
+    TURNS: Cause("inertia or lag of the motors", ("inertia_x", "inertia_y", "motor_time")),
+    ("velocity_north", "velocity_east", "north", "east", "specific_force_x", "specific_force_y"): Cause(
+        "drag, or wind (calm air is assumed)", ("drag",)
+    ),
+    ("battery_voltage",): Cause("the battery: its resistance, capacity, or charge at the start"),
+}
+
+
+def verdict(comparison: Comparison) -> str:
+    """Whether the model passes, and what an index means."""
+    mark, total = comparison.plan.pass_mark, len(comparison.indices)
+    failed = sum(not index.passed for index in comparison.indices)
+    value, low, high = comparison.overall
+    said = f"pass: all {total} tests" if comparison.passed else f"fail: {failed} of {total} tests"
+    return (
+        f"{said}; overall index {value:.2f} ({low:.2f} to {high:.2f}): 1 is no error, {mark:g} is an error as large as "
+        "the tolerable one and the least that passes"
+    )
+
+
+def worst_tests(comparison: Comparison) -> list[str]:
+    """The worst tests, of different signals as far as there are, each with its error beside the tolerable one."""
+    ranked = sorted(comparison.indices, key=lambda index: index.least)
+    first: dict[str, Index] = {}
+    for index in ranked:
+        first.setdefault(index.test.signal, index)
+    chosen = [*first.values(), *(index for index in ranked if index not in first.values())][:WORST]
+    return [_sentence(index) for index in chosen]
+
+
+def _sentence(index: Index) -> str:
+    word = "pass" if index.passed else "fail"
+    if index.test.kind == "frequency":
+        return f"{index.test.name}: {index.text}, index {index.least:.2f}, {word}"
+    error, tolerable = (amount(value, index.unit) for value in (index.error, index.tolerance))
+    return f"{index.test.name}: {error} off, tolerable {tolerable}, index {index.least:.2f}, {word}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit; angles in degrees."""
+    shown = DEGREES.get(unit, "" if unit == "1" else unit)
+    return f"{math.degrees(value) if unit in DEGREES else value:.3g} {shown}".rstrip()
+
+
+def likely_cause(comparison: Comparison) -> Cause | None:
+    """What most likely makes the worst tests fail; None if all pass, or nothing is known about these signals."""
+    failed = sorted((index for index in comparison.indices if not index.passed), key=lambda index: index.least)
+    if not failed:
+        return None
+    late = _delayed(failed, comparison.events)
+    if late:
+        mean_s = sum(event.delay_s for event in late) / len(late)
+        names = ", ".join(event.signal for event in late)
+        word = "late" if mean_s > 0 else "early"
+        return Cause(f"a lag: the simulation is {abs(mean_s) * 1e3:.0f} ms {word} in {names}", ("motor_time",))
+    signal = failed[0].test.signal
+    command = comparison.real.tracks.get("motor_1")
+    if signal in TURNS and command is not None and command.step_s > SLOW_COMMANDS_S:
+        rate = 1.0 / command.step_s
+        return Cause(
+            f"the record has {rate:.0f} commands a second, too few to foretell roll and pitch: log them faster"
+        )
+    return next((cause for signals, cause in CAUSES.items() if signal in signals), None)
+
+
+def _delayed(failed: Sequence[Index], events: Sequence[ErrorEvent]) -> list[ErrorEvent]:
+    """Signals whose error a delay explains, if that is so for most of the curves that fail, all the same way."""
+    errors = {index.test.signal: index.error for index in failed if index.test.kind == "time"}
+    known = {event.signal: event for event in events if event.signal in errors}
+    late = [
+        event
+        for name, event in known.items()
+        if abs(event.delay_s) >= LEAST_DELAY_S and event.best_rms <= EXPLAINED * errors[name]
+    ]
+    same = len({event.delay_s > 0 for event in late}) == 1
+    return late if same and 2 * len(late) > len(known) else []
