@@ -81,7 +81,7 @@ class Board(BaseModel):
         names: set[str] = set()
         for device in self.device:
             if device.chip not in CHIPS:
-                raise ValueError(str(UnknownNameError("chip", device.chip, CHIPS, device.name, "ironbird chips")))
+                raise ValueError(str(UnknownNameError("chip", device.chip, CHIPS, device.name, "ironbird board list")))
             kind = chip_class(device.chip)
             if device.kind not in kind.buses:
                 raise ValueError(f"{device.name}: {kind.part} has {' and '.join(kind.buses)}, not {device.kind}")

@@ -95,7 +95,7 @@ def suite_path(name: str | Path) -> Path:
     if str(name).endswith(".toml"):
         return Path(name)
     if str(name) not in suite_names():
-        raise UnknownNameError("suite", str(name), suite_names(), listed_by="ironbird case suites")
+        raise UnknownNameError("suite", str(name), suite_names(), listed_by="ironbird case list")
     return BUILT_IN / f"{name}.toml"
 
 

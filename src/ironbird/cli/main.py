@@ -39,6 +39,8 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look for some in every package that there is
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Output.instead_of(sys.stdout)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")  # a sign that the terminal cannot show ends no command
     with naming_extras():
         app()
 

@@ -155,7 +155,7 @@ class Database:
 
 def _by_name(kind: str, name: str, parts: Mapping[str, Kind]) -> Kind:
     if name not in parts:
-        raise UnknownNameError(kind, name, parts, listed_by=f"ironbird design parts {kind.lower()}")
+        raise UnknownNameError(kind, name, parts, listed_by=f"ironbird vehicle design parts {kind.lower()}")
     return parts[name]
 
 

@@ -37,7 +37,7 @@ OUTSIDE: Registry[Kind] = Registry(
     },
     "ironbird.rig.system:Kind",
     what="control system",
-    listed_by="ironbird systems",
+    listed_by="ironbird system list",
     error=OrderError,
 )
 
@@ -65,7 +65,7 @@ def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
 def kind_of(control: str) -> Kind:
     """The kind of a control system outside."""
     if control not in OUTSIDE:
-        raise UnknownNameError("control system", control, system_names())
+        raise UnknownNameError("control system", control, system_names(), listed_by="ironbird system list")
     return OUTSIDE.load(control)
 
 

@@ -25,7 +25,7 @@ _CLASS = re.compile(r"^class (\w+)\(([^)]*)\)(.*?)(?=^\S|\Z)", re.MULTILINE | re
 def blocks() -> Registry[type[Block]]:
     """The registry of all blocks; Ironbird's own are found in its files without importing them."""
     return Registry(
-        "blocks", _own(), Block, classes=True, what="block", listed_by="ironbird blocks", error=VehicleError
+        "blocks", _own(), Block, classes=True, what="block", listed_by="ironbird vehicle blocks", error=VehicleError
     )
 
 

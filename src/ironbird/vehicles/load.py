@@ -78,7 +78,7 @@ def vehicle_path(name: str | Path) -> Path:
         return path
     found = _in_catalogue(str(name))
     if found is None or not _is_file(found):
-        raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicles")
+        raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicle list")
     return found
 
 

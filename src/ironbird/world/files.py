@@ -69,7 +69,7 @@ WORLDS: Registry[Path] = Registry(
     {name.removesuffix(".toml"): name for name in sorted(os.listdir(BUILT_IN)) if name.endswith(".toml")},
     Path,
     what="world",
-    listed_by="ironbird worlds",
+    listed_by="ironbird world list",
     error=WorldError,
 )  # those of packages and users are paths of files
 

@@ -31,7 +31,7 @@ CHIPS: Registry[type[Chip]] = Registry(
     Chip,
     classes=True,
     what="chip",
-    listed_by="ironbird chips",
+    listed_by="ironbird board list",
     error=ModelError,
 )
 

@@ -102,7 +102,7 @@ class Wire(_Table):
     @classmethod
     def _known(cls, value: str) -> str:
         if value not in CHIPS:
-            raise ValueError(str(UnknownNameError("chip", value, CHIPS, "board", "ironbird chips")))
+            raise ValueError(str(UnknownNameError("chip", value, CHIPS, "board", "ironbird board list")))
         return value
 
 
