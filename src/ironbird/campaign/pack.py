@@ -146,7 +146,7 @@ def _unpack(path: Path, folder: Path) -> None:
                     raise StoreError(f"{path} is no evidence pack: it holds '{name}'")
             pack.extractall(folder)
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise StoreError(f"cannot read {path}: {error}; give the zip file of 'ironbird campaign evidence'") from None
+        raise StoreError(f"cannot read {path}: {error}; give the zip file of 'ironbird evidence pack'") from None
 
 
 def _inside(name: str) -> bool:

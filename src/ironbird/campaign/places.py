@@ -7,8 +7,10 @@ on a server; they are named by their URL.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from ironbird.compiler.cache import cache_folder
 from ironbird.files.whole import write_text
@@ -39,6 +41,18 @@ def known_stores() -> list[Path]:
 def url_of(file: Path) -> str:
     """How `--store` names it."""
     return f"sqlite:///{file}"
+
+
+def names_in(file: Path) -> list[str] | None:
+    """The campaigns of a store that is a file, read by SQLite alone; None if it cannot be read in this way."""
+    import sqlite3
+
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)) as database:
+            rows = database.execute("SELECT name FROM campaign ORDER BY id").fetchall()
+    except (sqlite3.Error, OSError):
+        return None
+    return [name for (name,) in rows if isinstance(name, str)]
 
 
 def _notes() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ironbird.cli.options import (
     SuiteArgument,
     TagOption,
     WorkersOption,
+    check_suite,
     params_of,
 )
 from ironbird.cli.output import (
@@ -57,6 +59,7 @@ TracesOption = Annotated[
 RequirementsOption = Annotated[
     Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
 ]
+TRACES = ("failing", "all", "none")
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
@@ -83,6 +86,10 @@ def run(
     --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
     PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
+    with errors():
+        check_suite(suite, tag)
+        check_store(store)
+        _check_traces(traces)
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
     from ironbird.campaign.runner import begun_crew, run_campaign, start_campaign
@@ -95,10 +102,6 @@ def run(
         if tag or sample is not None or params or param or under_autopilots(loaded.samples(None)):
             chosen = loaded.flights()
             if tag:
-                known = {name for flight in chosen for name in (*flight.tags, flight.case_id)}
-                for name_of_tag in tag:
-                    if name_of_tag not in known:
-                        raise UnknownNameError("tag", name_of_tag, known, suite)
                 chosen = [flight for flight in chosen if {*flight.tags, flight.case_id} & set(tag)]
             if sample is not None and sample < len(chosen):
                 chosen = draw_over_cases(chosen, sample)
@@ -117,6 +120,11 @@ def run(
             out,
             lambda update: run_campaign(database, campaign, policy=policy, progress=update, cases=flights, crew=crew),
         )
+
+
+def _check_traces(traces: str) -> None:
+    if traces not in TRACES:
+        raise UnknownNameError("choice of --traces", traces, TRACES)
 
 
 def _autopilots() -> list[str]:
@@ -165,6 +173,9 @@ def resume(
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
     """
+    with errors():
+        check_campaign(store, name)
+        _check_traces(traces)
     from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import check_unchanged, run_campaign
 
@@ -303,8 +314,46 @@ def list_campaigns(
             print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
 
 
+HERE = Path("out") / "campaigns" / "ironbird.db"  # the store of a folder
+
+
+def check_store(url: str | None) -> None:
+    """Refuse an address that is no store, before anything is loaded."""
+    from ironbird.campaign.places import usual_store
+
+    address = url if url is not None else usual_store()
+    if address is not None and not re.match(r"(sqlite|postgresql)(\+\w+)?://", address):
+        raise IronbirdError(
+            f"--store '{shortened(address)}' is no store of campaigns: give sqlite:///FILE or "
+            "postgresql://USER@HOST/NAME"
+        )
+
+
+def check_campaign(url: str | None, *names: str) -> None:
+    """Refuse campaigns that no store on this computer has, if the stores are files; those on servers are asked later."""
+    from ironbird.campaign.places import known_stores, names_in, usual_store
+
+    check_store(url)
+    chosen = url if url is not None else usual_store()
+    if chosen is None:
+        files = [HERE, *known_stores()]
+    elif chosen.startswith("sqlite:///") and "?" not in chosen:
+        files = [Path(chosen.removeprefix("sqlite:///"))]
+    else:
+        return
+    found = {file: names_in(file) for file in dict.fromkeys(files) if file.is_file()}
+    if None in found.values():  # the store itself says what is wrong with it
+        return
+    known = {name for names in found.values() for name in names or ()}
+    where = f"the store {chosen}" if chosen is not None else "the stores of this computer"
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("campaign", name, known, where, "ironbird campaign list --all")
+
+
 def store_with(url: str | None, name: str) -> Store:
     """The store that has a campaign: the named or usual one, else the newest on this computer that has it."""
+    check_campaign(url, name)
     from ironbird.campaign.places import known_stores, url_of, usual_store
     from ironbird.campaign.store import DEFAULT_FOLDER, Store
 
@@ -327,6 +376,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
@@ -372,6 +423,8 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
     the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
     """
+    with errors():
+        check_campaign(store, before, after)
     from ironbird.campaign.summary import compare
 
     with errors():
@@ -415,6 +468,8 @@ def export(
     store: StoreOption = None,
 ) -> None:
     """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
+    with errors():
+        check_campaign(store, name)
     from ironbird.report.table import write_table
 
     with errors():
@@ -445,6 +500,8 @@ def report(
 
     Example: ironbird campaign report first --pages failed
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.report.campaign_page import write_campaign_page
 
@@ -508,6 +565,8 @@ def rerun(
 
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times shows flaky ones.
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
     from ironbird.flight.flight import fly

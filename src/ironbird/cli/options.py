@@ -24,7 +24,7 @@ from ironbird.cli.completion import (
     vehicle_names,
     world_names,
 )
-from ironbird.errors import IronbirdError, OrderError, shortened
+from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
 from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
@@ -243,7 +243,9 @@ SaveOption = Annotated[
 
 def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> Weather:
     """`--wind`, `--turbulence` and `--gust` of the command line."""
-    steady = numbers_of("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind is not None else [0.0]
+    steady = (
+        numbers_of("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind is not None else [0.0]
+    )
     top = numbers_of("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust is not None else []
     for name, values in (("--wind", steady), ("--gust", top)):
         if values and not 0 <= values[0] <= 100:
@@ -401,7 +403,9 @@ def options_of(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or []:
         key, equals, value = text.partition("=")
         if not equals:
-            raise IronbirdError(f"--option '{shortened(text)}': give KEY=VALUE, for example folder=build/px4_sitl_default")
+            raise IronbirdError(
+                f"--option '{shortened(text)}': give KEY=VALUE, for example folder=build/px4_sitl_default"
+            )
         try:
             read = json.loads(value)
         except (ValueError, RecursionError):
@@ -417,6 +421,18 @@ def faults_of(faults: list[str] | None, files: list[Path] | None) -> list[Inject
     known = Catalogue(files or ())
     known.users()  # a file that cannot be read is refused, also if no fault of it is ordered
     return [parse_fault(text, known) for text in faults or ()]
+
+
+def check_suite(suite: str, tags: Sequence[str] | None = None, case: str | None = None) -> None:
+    """Refuse a suite that cannot be read, and tags and cases that it does not have, before anything is loaded."""
+    from ironbird.campaign.suite_path import glance_at
+
+    glance = glance_at(suite)
+    for tag in tags or ():
+        if tag not in glance.tags and tag not in glance.cases:
+            raise UnknownNameError("--tag", tag, glance.tags or glance.cases, suite)
+    if case is not None and case not in glance.cases:
+        raise UnknownNameError("--case", case, glance.cases, suite, f"ironbird case list {suite}")
 
 
 def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.campaign import store_with
-from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument
+from ironbird.cli.campaign import check_campaign, store_with
+from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument, check_suite
 from ironbird.cli.output import errors, print_sentence, progress_bar
-from ironbird.errors import UnknownNameError
+from ironbird.errors import CaseError
 
 if TYPE_CHECKING:
     from ironbird.campaign.planned import Planned
@@ -22,8 +22,10 @@ def _case_of(suite: str, case: str | None) -> Planned:
     cases = {planned.id: planned for planned in load_suite(suite).cases}
     if case is None and len(cases) == 1:
         return next(iter(cases.values()))
-    if case not in cases:
-        raise UnknownNameError("case", str(case), cases, suite)
+    if case is None:
+        raise CaseError(
+            suite, [f"it has {len(cases)} cases: name one by --case; 'ironbird case list {suite}' lists them"]
+        )
     return cases[case]
 
 
@@ -42,6 +44,8 @@ def search(
 
     --out FILE writes the worst flight as a case file.
     """
+    with errors():
+        check_suite(suite, case=case)
     from ironbird.campaign.search import falsify
     from ironbird.campaign.search import shrink as make_small
 
@@ -82,6 +86,8 @@ def boundary_map(
     out: OutOption = None,
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
+    with errors():
+        check_suite(suite, case=case)
     from ironbird.campaign import search as searching
     from ironbird.report.svg_plot import write_map
 
@@ -114,6 +120,8 @@ def shrink_flight(
 
     --out FILE writes the small flight as a case file.
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.search import shrink
 
     with errors():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError
+from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError, shortened
 from ironbird.files.problems import (
     Layers,
     Problem,
@@ -74,12 +74,26 @@ def vehicle_path(name: str | Path) -> Path:
     if str(name).endswith(".toml"):
         path = Path(name)
         if not _is_file(path):
-            raise VehicleError(unreadable(path, "it does not exist", MISSING))
+            why = "it is a folder" if os.path.isdir(path) else "it does not exist"
+            raise VehicleError(unreadable(path, why, MISSING))
         return path
     found = _in_catalogue(str(name))
     if found is None or not _is_file(found):
+        if (what := _other_file(str(name))) and str(name) not in vehicle_ids():
+            raise VehicleError(f"{shortened(name)} is {what}, no vehicle: {MISSING}")
         raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicle list")
     return found
+
+
+def _other_file(name: str) -> str:
+    """What a path that is no TOML file leads to; empty if there is nothing."""
+    if not name or not os.path.exists(name):
+        return ""
+    if os.path.isdir(name):
+        return "a folder"
+    ending = os.path.splitext(name)[1]
+    models = (".sdf", ".urdf", ".xml", ".params", ".mix", ".json")
+    return "a file for 'ironbird vehicle import'" if ending in models else "a file that does not end in .toml"
 
 
 @functools.lru_cache(maxsize=256)

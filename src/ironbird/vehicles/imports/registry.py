@@ -39,6 +39,10 @@ def import_vehicle(path: Path, format: str | None = None, given: Given | None = 
     """A vehicle file from a file of another program; without a format the ending says which."""
     given = given or Given()
     chosen = format or ENDINGS.get(path.suffix.lower())
+    if path.is_dir():
+        raise VehicleError(f"{path} is a folder; give the file of a model in it, such as model.sdf")
+    if path.suffix == ".toml" and format is None:
+        raise VehicleError(f"{path} is a TOML file as Ironbird's own vehicles: 'ironbird fly {path}' takes it as it is")
     if chosen is None:
         raise VehicleError(f"{path}: its ending does not say what it is; give --format, one of {', '.join(FORMATS)}")
     if chosen not in FORMATS:
