@@ -45,14 +45,26 @@ def url_of(file: Path) -> str:
 
 def names_in(file: Path) -> list[str] | None:
     """The campaigns of a store that is a file, read by SQLite alone; None if it cannot be read in this way."""
+    rows = _asked(file, "SELECT name FROM campaign ORDER BY id")
+    return None if rows is None else [name for (name,) in rows if isinstance(name, str)]
+
+
+def flights_in(file: Path, campaign: str) -> list[str]:
+    """The flights of a campaign in a store that is a file; none if it cannot be read by SQLite alone."""
+    query = (
+        "SELECT f.flight_id FROM flight f JOIN campaign c ON c.id = f.campaign_id WHERE c.name = ? ORDER BY f.number"
+    )
+    return [flight for (flight,) in _asked(file, query, campaign) or () if isinstance(flight, str)]
+
+
+def _asked(file: Path, query: str, *values: str) -> list[tuple[object, ...]] | None:
     import sqlite3
 
     try:
         with contextlib.closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)) as database:
-            rows = database.execute("SELECT name FROM campaign ORDER BY id").fetchall()
+            return database.execute(query, values).fetchall()
     except (sqlite3.Error, OSError):
         return None
-    return [name for (name,) in rows if isinstance(name, str)]
 
 
 def _notes() -> Path:

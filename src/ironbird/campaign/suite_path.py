@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ironbird.errors import CaseError, UnknownNameError
-from ironbird.files.problems import Problem, read_source
+from ironbird.files.problems import Problem, other_kind, read_source, schema_problems
 
+SCHEMA = 1  # of case files
 BUILT_IN = Path(__file__).parent / "suites"
 
 
@@ -41,6 +42,8 @@ def glance_at(name: str | Path) -> Glance:
     source = read_source(path)
     if isinstance(source, Problem):
         raise CaseError(str(name), [source])
+    if problems := other_kind(source, "case", "suite") or schema_problems(source, SCHEMA):
+        raise CaseError(str(name), problems)
     head = source.data.get("suite")
     head = head if isinstance(head, Mapping) else {}
     tables = [source.data, *_included(path, head.get("include", []))]

@@ -24,6 +24,7 @@ from ironbird.cli.options import (
     SuiteArgument,
     TagOption,
     WorkersOption,
+    check_store,
     check_suite,
     params_of,
 )
@@ -90,6 +91,7 @@ def run(
         check_suite(suite, tag)
         check_store(store)
         _check_traces(traces)
+        _check_dask(dask)
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
     from ironbird.campaign.runner import begun_crew, run_campaign, start_campaign
@@ -125,6 +127,13 @@ def run(
 def _check_traces(traces: str) -> None:
     if traces not in TRACES:
         raise UnknownNameError("choice of --traces", traces, TRACES)
+
+
+def _check_dask(address: str | None) -> None:
+    if address is not None and not re.match(r"\w+://.+:\d+|inproc://", address):
+        raise IronbirdError(
+            f"--dask '{shortened(address)}' is no address of a scheduler: give tcp://HOST:PORT or tls://HOST:PORT?ca=…"
+        )
 
 
 def _autopilots() -> list[str]:
@@ -176,6 +185,7 @@ def resume(
     with errors():
         check_campaign(store, name)
         _check_traces(traces)
+        _check_dask(dask)
     from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import check_unchanged, run_campaign
 
@@ -317,20 +327,8 @@ def list_campaigns(
 HERE = Path("out") / "campaigns" / "ironbird.db"  # the store of a folder
 
 
-def check_store(url: str | None) -> None:
-    """Refuse an address that is no store, before anything is loaded."""
-    from ironbird.campaign.places import usual_store
-
-    address = url if url is not None else usual_store()
-    if address is not None and not re.match(r"(sqlite|postgresql)(\+\w+)?://", address):
-        raise IronbirdError(
-            f"--store '{shortened(address)}' is no store of campaigns: give sqlite:///FILE or "
-            "postgresql://USER@HOST/NAME"
-        )
-
-
 def check_campaign(url: str | None, *names: str) -> None:
-    """Refuse campaigns that no store on this computer has, if the stores are files; those on servers are asked later."""
+    """Refuse campaigns that no store on this computer has, if the stores are files; a server is asked later."""
     from ironbird.campaign.places import known_stores, names_in, usual_store
 
     check_store(url)

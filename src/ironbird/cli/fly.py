@@ -220,8 +220,8 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
     if not is_outside(order.control):
         if not alone:
             raise OrderError(
-                f"--count and --beside are for control systems outside, not for '{order.control}': add --control px4 or "
-                "another of 'ironbird system list'; 'ironbird scenario fly' flies many vehicles"
+                f"--count and --beside are for control systems outside, not for '{order.control}': add --control px4 "
+                "or another of 'ironbird system list'; 'ironbird scenario fly' flies many vehicles"
             )
         return
     kind = kind_of(order.control)

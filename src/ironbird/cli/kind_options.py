@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from ironbird.cli.completion import offer
 from ironbird.cli.lazy import Verb, converted_if_given
 from ironbird.cli.wrong_usage import words
 from ironbird.errors import IronbirdError, UnknownNameError
@@ -192,7 +193,9 @@ def params_of_model(model: Any, title: str) -> list[Any]:
     command = get_command_from_info(
         CommandInfo("stub", callback=stub), pretty_exceptions_short=True, rich_markup_mode="rich"
     )
-    return converted_if_given(list(command.params))
+    params = converted_if_given(list(command.params))
+    offer(params, "")
+    return params
 
 
 def _plain(annotation: Any) -> Any:

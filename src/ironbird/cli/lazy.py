@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group
 from typer.models import CommandInfo
 
+from ironbird.cli.completion import offer
 from ironbird.cli.exit_codes import WRONG
 from ironbird.cli.former import renamed
 from ironbird.cli.output import with_json
@@ -52,6 +53,14 @@ class Verb(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The arguments and options, `--help` among them."""
+        return converted_if_given(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group that does something of its own, with options; only those that were given are converted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
 
 
@@ -140,7 +149,9 @@ def _build(path: str, name: str) -> Any:
     info = CommandInfo(name, callback=verb if path in NO_FIGURES else with_json(verb), help=reflowed(verb.__doc__))
     info.cls = getattr(verb, "command_class", Verb)
     info.context_settings = getattr(verb, "context_settings", None)
-    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+    command = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+    offer(command.params, path)
+    return command
 
 
 def overview() -> str:

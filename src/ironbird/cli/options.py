@@ -24,7 +24,7 @@ from ironbird.cli.completion import (
     vehicle_names,
     world_names,
 )
-from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
+from ironbird.errors import IronbirdError, OrderError, RecordError, UnknownNameError, shortened
 from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
 
+RECORDS = (".ulg", ".bin", ".parquet", ".csv")  # endings of records of flights
 VEHICLE_HELP = "A vehicle of the catalogue ('ironbird vehicle list') or a TOML file."
 VehicleArgument = Annotated[str, typer.Argument(help=VEHICLE_HELP, autocompletion=vehicle_names)]
 VehicleOption = Annotated[str, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]
@@ -309,8 +310,8 @@ def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case:
         if files or texts:
             given = texts[0] if texts else files[0]
             raise IronbirdError(
-                f"--param{'' if texts else 's'} '{shortened(given)}': control '{autopilot}' has no such parameters; they "
-                "are for --control px4 and --control ardupilot; parameters of the vehicle are changed by --set"
+                f"--param{'' if texts else 's'} '{shortened(given)}': control '{autopilot}' has no such parameters; "
+                "they are for --control px4 and --control ardupilot; parameters of the vehicle are changed by --set"
             )
         return ""
     from ironbird.autopilots.kind import AutopilotKind, read_params
@@ -423,14 +424,43 @@ def faults_of(faults: list[str] | None, files: list[Path] | None) -> list[Inject
     return [parse_fault(text, known) for text in faults or ()]
 
 
-def check_suite(suite: str, tags: Sequence[str] | None = None, case: str | None = None) -> None:
-    """Refuse a suite that cannot be read, and tags and cases that it does not have, before anything is loaded."""
+def check_record(path: Path) -> None:
+    """Refuse what is no record of a flight by its ending, or is not there, before anything is loaded."""
+    cure = "give a record that ends in .ulg (PX4), .BIN (ArduPilot), .parquet or .csv"
+    if path.is_dir():
+        raise RecordError(f"{path} is a folder; {cure}, such as its flight.parquet")
+    if not path.is_file():
+        raise RecordError(f"{path}: no such file; {cure}")
+    if path.suffix.lower() not in RECORDS:
+        raise RecordError(f"{path} is no record of a flight: {cure}")
+
+
+def check_store(url: str | None) -> None:
+    """Refuse an address that is no store, before anything is loaded."""
+    from ironbird.campaign.places import usual_store
+
+    address = url if url is not None else usual_store()
+    if address is not None and not re.match(r"(sqlite|postgresql)(\+\w+)?://", address):
+        raise IronbirdError(
+            f"--store '{shortened(address)}' is no store of campaigns: give sqlite:///FILE or "
+            "postgresql://USER@HOST/NAME"
+        )
+
+
+def check_suite(suite: str, tags: Sequence[str] | None = None, case: str | None = None, *, one: bool = False) -> None:
+    """Refuse a suite that cannot be read, and tags and cases that it does not have, before anything is loaded.
+
+    With `one` a case must be named if there are several.
+    """
     from ironbird.campaign.suite_path import glance_at
 
     glance = glance_at(suite)
     for tag in tags or ():
         if tag not in glance.tags and tag not in glance.cases:
             raise UnknownNameError("--tag", tag, glance.tags or glance.cases, suite)
+    if one and case is None and len(glance.cases) > 1:
+        listed = f"'ironbird case list {suite}' lists them"
+        raise IronbirdError(f"{suite} has {len(glance.cases)} cases: name one by --case; {listed}")
     if case is not None and case not in glance.cases:
         raise UnknownNameError("--case", case, glance.cases, suite, f"ironbird case list {suite}")
 
@@ -449,8 +479,8 @@ def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Orde
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise OrderError(
-                f"--mission '{shortened(mission)}': cannot read this plan: {why}; give the .plan file of QGroundControl, a "
-                "waypoint file, a TOML file, or a name of 'ironbird mission list'"
+                f"--mission '{shortened(mission)}': cannot read this plan: {why}; give a .plan of QGroundControl, "
+                "a waypoint file, a TOML file, or a name of 'ironbird mission list'"
             ) from None
         mission = None
     return make_order(vehicle, mission=mission, **said)

@@ -10,7 +10,6 @@ import typer
 from ironbird.cli.campaign import check_campaign, store_with
 from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument, check_suite
 from ironbird.cli.output import errors, print_sentence, progress_bar
-from ironbird.errors import CaseError
 
 if TYPE_CHECKING:
     from ironbird.campaign.planned import Planned
@@ -22,11 +21,7 @@ def _case_of(suite: str, case: str | None) -> Planned:
     cases = {planned.id: planned for planned in load_suite(suite).cases}
     if case is None and len(cases) == 1:
         return next(iter(cases.values()))
-    if case is None:
-        raise CaseError(
-            suite, [f"it has {len(cases)} cases: name one by --case; 'ironbird case list {suite}' lists them"]
-        )
-    return cases[case]
+    return cases[str(case)]
 
 
 CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
@@ -45,7 +40,7 @@ def search(
     --out FILE writes the worst flight as a case file.
     """
     with errors():
-        check_suite(suite, case=case)
+        check_suite(suite, case=case, one=True)
     from ironbird.campaign.search import falsify
     from ironbird.campaign.search import shrink as make_small
 
@@ -87,7 +82,7 @@ def boundary_map(
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
     with errors():
-        check_suite(suite, case=case)
+        check_suite(suite, case=case, one=True)
     from ironbird.campaign import search as searching
     from ironbird.report.svg_plot import write_map
 

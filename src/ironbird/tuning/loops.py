@@ -47,8 +47,9 @@ TOGETHER = 64  # frequencies that are solved at once
 SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
 SAME = {  # what an axis of one kind of vehicle is called on another
-    "roll": ("aileron",), "pitch": ("elevator",), "yaw": ("rudder",), "lift": ("throttle",), "thrust": ("lift", "throttle"),
-    "aileron": ("roll",), "elevator": ("pitch",), "rudder": ("yaw",), "throttle": ("lift",), "bank": ("roll", "aileron"),
+    "roll": ("aileron",), "pitch": ("elevator",), "yaw": ("rudder",), "lift": ("throttle",),
+    "aileron": ("roll",), "elevator": ("pitch",), "rudder": ("yaw",), "throttle": ("lift",),
+    "bank": ("roll", "aileron"), "thrust": ("lift", "throttle"),
 }  # fmt: skip
 FAULT = LINK.removesuffix(".value")  # block behind which the command of an actuator is
 THROTTLE = "throttle"  # of a wing: all that pulls or pushes
