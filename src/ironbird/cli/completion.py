@@ -5,9 +5,13 @@ Completion runs at every press of Tab, so each function loads no more than the n
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 FILES = (".toml",)
+COMPLETE = "_IRONBIRD_COMPLETE"  # variable by which a shell asks for completions
+BREAKS = "@:="  # signs at which bash breaks words, and that faults and KEY=VALUE have
 
 
 def _names(function: Callable[P, Iterable[str]]) -> Callable[P, list[str]]:
@@ -32,6 +38,47 @@ def _names(function: Callable[P, Iterable[str]]) -> Callable[P, list[str]]:
             return []
 
     return safe
+
+
+@contextlib.contextmanager
+def completing_bash() -> Iterator[None]:
+    """Around a completion for bash, which breaks words at @, : and =: they are whole for the command.
+
+    What is printed is only the rest behind the last break. If a single word ends in = or :, a second one is printed, so
+    that bash puts no blank behind it.
+    """
+    words, number, before = whole_words(os.environ.get("COMP_WORDS", "").split("\n"), int(os.environ["COMP_CWORD"]))
+    os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(words), str(number)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            yield
+    finally:
+        found = [line.removeprefix(before) for line in printed.getvalue().splitlines() if line]
+        if len(found) == 1 and found[0].endswith(("=", ":")):
+            found.append(f"{found[0]}VALUE")
+        sys.stdout.write("".join(f"{line}\n" for line in found))
+
+
+def whole_words(broken: Sequence[str], number: int) -> tuple[list[str], int, str]:
+    """Words as they were typed, of words that bash broke at `BREAKS`; the number of the one at the cursor.
+
+    The last value is the beginning of that word that bash leaves as it is.
+    """
+    words: list[str] = []
+    place, before, joins = 0, "", False
+    for index, part in enumerate(broken):
+        is_break = bool(part) and not part.strip(BREAKS)
+        if words and (is_break or joins) and not (joins and part.startswith("-") and not is_break):
+            if index == number:
+                before = words[-1] + (part if is_break else "")
+            words[-1] += part
+        else:
+            words.append(part)
+        if index == number:
+            place = len(words) - 1
+        joins = is_break
+    return words, place, before
 
 
 def _fitting(names: Iterable[str], incomplete: str) -> Iterator[str]:

@@ -145,6 +145,7 @@ def _build(path: str, name: str) -> Any:
     if isinstance(verb, typer.Typer):
         group = get_group(verb)
         group.name = name
+        offer(group.params, path)
         return group
     info = CommandInfo(name, callback=verb if path in NO_FIGURES else with_json(verb), help=reflowed(verb.__doc__))
     info.cls = getattr(verb, "command_class", Verb)

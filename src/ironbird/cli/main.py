@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ironbird import __version__
+from ironbird.cli.completion import COMPLETE, completing_bash
 from ironbird.cli.lazy import MARKUP, Branch
 from ironbird.cli.output import Output, naming_extras
 
@@ -41,7 +42,7 @@ def main() -> None:
         sys.stdout = Output.instead_of(sys.stdout)
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="backslashreplace")  # a sign that the terminal cannot show ends no command
-    with naming_extras():
+    with completing_bash() if os.environ.get(COMPLETE) == "complete_bash" else naming_extras():
         app()
 
 
