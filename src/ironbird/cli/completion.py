@@ -118,7 +118,7 @@ def _files(incomplete: str, endings: tuple[str, ...] = FILES) -> Iterator[str]:
 @_names
 def vehicle_names(incomplete: str) -> Iterable[str]:
     """Vehicles of the catalogue, and TOML files."""
-    from ironbird.vehicles.load import vehicle_ids
+    from ironbird.vehicles.names import vehicle_ids
 
     return [*_fitting(vehicle_ids(), incomplete), *_files(incomplete)]
 

@@ -349,7 +349,8 @@ def load_order(path: str | Path) -> Order:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise OrderError(f"cannot read {path}: {error}; give the folder of a flight, or its order.toml") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise OrderError(f"cannot read {path}: {why}; give the folder of a flight, or its order.toml") from None
     return parse_order(text, str(path))
 
 

@@ -27,13 +27,13 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.kinds import CONTROLS, KINDS, VehicleKind, vehicle_kind
+from ironbird.vehicles.names import CATALOG, vehicle_ids
 from ironbird.vehicles.parts import change_parts
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
 SCHEMA = 1  # of vehicle files
-CATALOG = Path(__file__).parent / "catalog"
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,6 @@ class Vehicle:
     def integration(self) -> Integration:
         """Its own, or that of millisecond steps if a part samples between its own."""
         return self.spec.integration if self.spec.integration.fits(self.diagram) else CLOSE
-
-
-def vehicle_ids() -> list[str]:
-    """Names of all vehicles in the catalogue."""
-    return sorted(name.removesuffix(".toml") for name in os.listdir(CATALOG) if name.endswith(".toml"))
 
 
 def vehicle_path(name: str | Path) -> Path:
