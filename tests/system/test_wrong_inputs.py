@@ -74,7 +74,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --control mavlink --folder x", ("--folder is an option of px4", "'mavlink' does not have it")),
     ("fly quad_f450 --control px5", ("control system 'px5'", "did you mean 'px4'?")),
     ("fly quad_f450 --control mavlnk", ("control system 'mavlnk'", "did you mean 'mavlink'?")),
-    ("fly quad_f450 --control px4 --time vrtual", ("--time 'vrtual'", "real, virtual, paced", "did you mean 'virtual'?")),
+    ("fly quad_f450 --control px4 --time vrtual", ("--time 'vrtual'", "virtual, paced", "did you mean 'virtual'?")),
     ("fly quad_f450 --control px4 --instance 99", ("--instance '99'", "from 0 to 9")),
     ("fly quad_f450 --count 2", ("--count", "not for 'reference'", "'ironbird system list'")),
     ("fly quad_f450 --beside px4", ("--beside 'px4'", "CONTROL=VEHICLE")),

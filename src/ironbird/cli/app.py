@@ -11,7 +11,7 @@ import typer
 
 from ironbird.cli.completion import action_arguments, action_names
 from ironbird.cli.lazy import Group, Verb
-from ironbird.cli.options import OutPathOption, StoreOption, check_store
+from ironbird.cli.options import LIST_HELP, OutPathOption, StoreOption, check_store
 from ironbird.cli.output import errors, shown_in_browser
 from ironbird.errors import LinkError, UnknownNameError, shortened
 
@@ -90,7 +90,7 @@ def app_do(
         typer.Argument(metavar="KEY=VALUE…", help="Its arguments.", autocompletion=action_arguments),
     ] = None,
     url: UrlOption = "",
-    list_: Annotated[bool, typer.Option("--list", help="List all actions with their arguments.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help=LIST_HELP)] = False,
 ) -> None:
     """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
 

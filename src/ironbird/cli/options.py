@@ -65,6 +65,7 @@ TagOption = Annotated[list[str] | None, typer.Option(help="Only cases with this 
 HostOption = Annotated[str, typer.Option("--host", help=texts.HOST)]
 IdOption = Annotated[str | None, typer.Option("--id", help="Id of the vehicle that is written.")]
 PayloadOption = Annotated[str, typer.Option(help="Mass that is carried on top of the parts, for example 0.5kg.")]
+LIST_HELP = "List what can be named here, and end."
 AXIS_HELP = "Axis: roll, pitch, yaw, lift or throttle; of a wing aileron, elevator, rudder or throttle."
 MASS_HELP = "Mass of the whole vehicle in kg; by default the sum of its parts where these are known."
 BoardOption = Annotated[str, typer.Option(help=texts.BOARD)]

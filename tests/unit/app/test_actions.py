@@ -16,7 +16,7 @@ import pytest
 from autopilot_files import FORMS, dataflash_bytes
 
 import ironbird.app as app_package
-from ironbird.app.actions import ACTIONS, act
+from ironbird.app.actions import ACTIONS, act, usage
 from ironbird.app.frames import FLOATS, log_frames, replay_frames
 from ironbird.app.live import HEAD, PLOTS, POSES, Live, Plotter
 from ironbird.app.live_flight import DEEDS
@@ -91,7 +91,7 @@ def test_every_action_is_a_call_in_python_whose_arguments_have_names() -> None:
     [
         ("start", {"vehicle": "../../etc/passwd"}, "unknown vehicle"),
         ("start", {"vehicle": "<script>alert(1)</script>"}, "unknown vehicle"),
-        ("start", {"vehicle": ["quad_f450"]}, "unknown vehicle"),
+        ("start", {"vehicle": ["quad_f450"]}, "vehicle is ['quad_f450']; give a text"),
         ("start", {"mission": "/etc/passwd"}, "unknown mission"),
         ("start", {"mission": [{"north_m": 1e400}]}, "no finite number"),
         ("start", {"mission": [{"__class__": 1}]}, "item 0: give north_m"),
@@ -101,7 +101,7 @@ def test_every_action_is_a_call_in_python_whose_arguments_have_names() -> None:
         ("start", {"seed": -1}, "seed -1"),
         ("start", {"seed": 1.5}, "seed is 1.5; give a whole number"),
         ("start", {"until_s": 1e300}, "until_s"),
-        ("start", {"wind_mps": "nan"}, "no finite number"),
+        ("start", {"wind_mps": "nan"}, "wind_mps is 'nan'; give a finite number"),
         ("start", {"go": "yes"}, "go is 'yes'; give true or false"),
         ("pause", {"flight": "none"}, "unknown flight"),
         ("pause", {"flight": {"a": 1}}, "flight is {'a': 1}; give a text"),
@@ -239,3 +239,18 @@ def test_frames_fit_their_head() -> None:
     assert HEAD.size == 8 and struct.calcsize("<f") == 4 and FLOATS == 24
     with pytest.raises(IronbirdError, match="unknown vehicle"):
         shape_of("no_such")
+
+
+def test_the_only_flight_is_meant_and_an_injection_says_what_was_ordered(rig: Rig, flight: str, tmp_path: Path) -> None:
+    with Rig(tmp_path) as empty:
+        assert "there is no flight yet; start one" in act(empty, PILOT, "take_off", {})["error"]
+    assert list(rig.flights) == [flight], "this test needs one flight"
+    answer = act(rig, PILOT, "inject", {"fault": "rotor.speed_loss@1:instance=3,severity=0.1"})
+    assert answer["ok"] and answer["result"]["flight"] == flight
+    assert answer["result"]["ordered"].startswith("rotor.speed_loss@1:instance=3,severity=0.1")
+    assert answer["result"]["acts_on"] == "rotor/3/motor.speed"
+
+
+def test_every_action_says_what_it_takes() -> None:
+    assert usage("take_off") == "[flight=TEXT] [height_m=NUMBER]" and usage("inject") == "[flight=TEXT] fault=TEXT"
+    assert all(usage(name) for name in ACTIONS)
