@@ -28,7 +28,7 @@ BREAKS = "@:="  # signs at which bash breaks words, and that faults and KEY=VALU
 
 
 def _names(function: Callable[P, Iterable[str]]) -> Callable[P, list[str]]:
-    """A source of names that offers nothing if it fails: a traceback in the middle of a line helps nobody."""
+    """A source of names that offers nothing if it fails: a traceback in the middle of a line does not help."""
 
     @functools.wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> list[str]:

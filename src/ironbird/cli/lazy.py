@@ -77,7 +77,7 @@ class Branch(TyperGroup):
         return list(self.commands)
 
     def main(self, *args: Any, standalone_mode: bool = True, **known: Any) -> Any:
-        """Run the command line; what is wrong with it is said in a sentence, with exit code 2."""
+        """Run the command line; what is wrong with it is printed as a sentence, with exit code 2."""
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **known)
         try:

@@ -131,7 +131,7 @@ def _vehicles() -> list[str]:
 
 
 def _unknown_option(ctx: Any, name: str) -> str:
-    """The nearest option of the command; one of a control system is told apart."""
+    """The nearest option of the command; one of a control system is named with its owner."""
     command = ctx.command
     if (whose := getattr(command, "whose_option", None)) and (text := whose(ctx, name)):
         return str(text)

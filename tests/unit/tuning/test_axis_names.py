@@ -14,7 +14,7 @@ def test_the_diagram_has_the_axes_of_the_loop() -> None:
 
 @pytest.mark.parametrize(
     ("vehicle", "axes"),
-    [("aerosonde", "aileron elevator rudder throttle"), ("zagi", "aileron elevator throttle")],
+    [("aerosonde", "aileron elevator rudder throttle"), ("zagi", "aileron elevator rudder throttle")],
 )
 def test_a_wing_has_the_axes_of_its_controller(vehicle: str, axes: str) -> None:
     assert axis_names(vehicle) == axes.split()
