@@ -386,7 +386,7 @@ def main() -> None:
     elif options.quick:
         groups, tests = [QUICK], JUDGING
     else:
-        from ironbird.vehicles.load import CATALOG
+        from ironbird.vehicles.names import CATALOG
 
         vehicles = sorted(path.stem for path in Path(CATALOG).glob("*.toml"))
         groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles]

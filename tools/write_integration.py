@@ -17,7 +17,8 @@ from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import fit
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 REFERENCE = "rk4@0.0001"
 BOUND_M = 2e-3  # of the position of every vehicle of the catalogue, over UNTIL_S

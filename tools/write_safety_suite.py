@@ -20,7 +20,8 @@ from typing import Any
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import TABLES
-from ironbird.campaign.suite import BUILT_IN, load_suite
+from ironbird.campaign.suite import load_suite
+from ironbird.campaign.suite_path import BUILT_IN
 from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection

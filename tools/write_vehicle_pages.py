@@ -29,7 +29,8 @@ from ironbird.report.flight.parameters import parameter_groups
 from ironbird.report.svg_plot import ticks
 from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
-from ironbird.vehicles.load import Vehicle, load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.load import Vehicle, load_spec, load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.tables import unit_of
 

@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from ironbird.runtime.tuning import Tuning
     from ironbird.scenario.run import ScenarioFlight, fly_scenario
     from ironbird.systems.commanded.rehearse import rehearsal
-    from ironbird.vehicles.load import Vehicle, load_vehicle, vehicle_ids, vehicle_path
+    from ironbird.vehicles.load import Vehicle, load_vehicle, vehicle_path
+    from ironbird.vehicles.names import vehicle_ids
     from ironbird.vehicles.spec import Home
     from ironbird.world.files import load_world
 
@@ -230,7 +231,8 @@ _HOMES = {  # module -> its public names
     "runtime.tuning": "Tuning",
     "scenario.run": "ScenarioFlight fly_scenario",
     "systems.commanded.rehearse": "rehearsal",
-    "vehicles.load": "Vehicle load_vehicle vehicle_ids vehicle_path",
+    "vehicles.load": "Vehicle load_vehicle vehicle_path",
+    "vehicles.names": "vehicle_ids",
     "vehicles.spec": "Home",
     "world.files": "load_world",
 }

@@ -38,6 +38,8 @@ from collections.abc import Iterable, Sequence
 
 SHOWN = 80  # signs of a wrong value that a message shows
 LONGEST_NAME = 200  # of what near names are looked for
+MOST_NEAR = 3  # near names in a message
+MOST_LISTED = 12  # known names in a message
 
 
 def shortened(value: object, most: int = SHOWN) -> str:
@@ -195,20 +197,35 @@ class StoreError(IronbirdError):
 
 
 class UnknownNameError(IronbirdError):
-    """A name that is not known, with the nearest known ones as a hint, or else the command that lists them."""
+    """A name that is not known, with the nearest known ones as a hint, or else some of them, or what lists them.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "", listed_by: str = "") -> None:
-        names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) if len(name) <= LONGEST_NAME else []
+    `meant` holds names that fit by their meaning; they take the place of those that are spelled alike.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        where: str = "",
+        listed_by: str = "",
+        meant: Sequence[str] = (),
+    ) -> None:
+        names = sorted(set(known))
+        near = list(meant[:MOST_NEAR])
+        if not near and len(name) <= LONGEST_NAME:
+            near = difflib.get_close_matches(name, names, n=MOST_NEAR, cutoff=0.5)
         if not near:
             lowered = name.lower()
             among = name and lowered in "\n".join(names).lower()  # one look at all takes less than one at each
             near = [n for n in names if lowered in n.lower()][:3] if among else []
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        if not near and len(names) <= 12:
-            hint = f"; known: {', '.join(names)}" if names else ""
+        if not near and len(names) <= MOST_LISTED:
+            hint = f"; known: {', '.join(names)}" if names else "; there is none yet"
         elif not near and listed_by:
             hint = f"; '{listed_by}' lists them"
+        elif not near:
+            hint = f"; known: {', '.join(names[:MOST_LISTED])}, … ({len(names)} in all)"
         place = f" in {where}" if where else ""
         super().__init__(f"unknown {kind} '{shortened(name)}'{place}{hint}")
         self.kind = kind

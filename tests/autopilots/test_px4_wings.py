@@ -17,7 +17,8 @@ from ironbird.errors import LinkError
 from ironbird.flight import flight as flights
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import Weather, make_order
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 pytestmark = [
     pytest.mark.autopilot,

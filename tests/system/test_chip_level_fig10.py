@@ -24,7 +24,8 @@ from ironbird.flight.words import COMPLETED
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.vehicles.load import CATALOG, load_vehicle
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import CATALOG
 
 SEEDS = 8
 NOISE_S, QUIET_S, OPEN_S, END_S = 15.0, 25.0, 30.0, 90.0

@@ -12,7 +12,8 @@ from ironbird.errors import OrderError, RunError, VehicleError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather, make_order, parse_order
 from ironbird.flight.prepare import model_of
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.spec import CLOSE, Integration
 from write_integration import BOUND_M, distance_m
 

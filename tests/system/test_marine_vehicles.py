@@ -23,7 +23,8 @@ from ironbird.flight.words import COMPLETED
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.vehicles.load import CATALOG, load_vehicle
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import CATALOG
 
 DATA = Path(__file__).parents[1] / "data" / "marine"
 VEHICLES = ("rov_bluerov2_heavy", "boat_otter", "boat_cybership2", "auv_remus100")

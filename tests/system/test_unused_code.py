@@ -10,7 +10,6 @@ import unused_code
 from unused_code import unused_modules, unused_names
 
 CALLED_BY_OTHERS = {  # methods that other packages call
-    "cli/lazy.py list_commands",  # click
     "gym/env.py close_extras",  # gymnasium
 }
 DRIVERS = "boards/clients.py "  # ports with the methods of smbus2, spidev, pyserial, busio: drivers call them

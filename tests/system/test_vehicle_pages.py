@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from ironbird.report.flight.parameters import parameter_groups
-from ironbird.vehicles.load import load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_spec, load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "vehicles"

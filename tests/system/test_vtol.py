@@ -20,7 +20,8 @@ from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_vehicle
-from ironbird.vehicles.load import CATALOG, load_spec, load_vehicle
+from ironbird.vehicles.load import load_spec, load_vehicle
+from ironbird.vehicles.names import CATALOG
 
 VEHICLES = ("vtol_standard", "vtol_tailsitter")
 LANES = 20

@@ -7,6 +7,7 @@ Vehicles are those of the catalogue, by name: paths of files are not accepted.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,14 +19,17 @@ from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
 from ironbird.flight.mission import mission_names
 from ironbird.protocols.plan_file import LocalItem
+from ironbird.rig.commander.obeyed import COMMANDS
 from ironbird.transport.cable import ports
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.world.files import world_names
 
 MOST_ITEMS = 500
 MOST_WORDS = 200  # characters of a filter
 MOST_STEPS = 10_000  # exchanges at once
 Action = Callable[..., Any]
+FORMS = {"str": "TEXT", "float": "NUMBER", "int": "WHOLE", "bool": "true|false"}  # of arguments, in lists
+WANTED = {"str": "a text", "float": "a finite number", "int": "a whole number", "bool": "true or false"}
 STARTS = {  # options of a flight, and the type that each is converted to
     "control": str, "wind_mps": float, "wind_from_deg": float, "turbulence_mps": float, "seed": int, "until_s": float,
     "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool, "world": str, "udp": int,
@@ -39,12 +43,88 @@ def act(rig: Rig, role: str, name: str, args: Mapping[str, Any]) -> dict[str, An
         if role != PILOT:
             raise RunError(f"a guest may look, not {shortened(name, 40)}")
         if not isinstance(name, str) or name not in ACTIONS:
-            raise UnknownNameError("action", shortened(name, 40), ACTIONS)
-        return {"ok": True, "result": ACTIONS[name](rig, **args)}
+            raise UnknownNameError("action", shortened(name, 40), ACTIONS, listed_by="ironbird app do --list")
+        return {"ok": True, "result": ACTIONS[name](rig, **_checked(rig, name, args))}
     except IronbirdError as error:
         return {"ok": False, "error": shortened(error, 1000)}
-    except (TypeError, ValueError, OverflowError) as error:  # arguments that the action does not have
-        return {"ok": False, "error": f"{shortened(name, 40)}: {shortened(error, 300)}"}
+    except (TypeError, ValueError, OverflowError):  # values that do not fit each other
+        given = shortened(", ".join(f"{key}={value!r}" for key, value in args.items()), 200)
+        return {"ok": False, "error": f"{name}: {given or 'nothing'} does not fit; it takes {usage(name)}"}
+
+
+def arguments(name: str) -> dict[str, inspect.Parameter]:
+    """What an action takes, by name; `flight` may be left out if there is only one."""
+    if name in COMMANDS:
+        own = list(inspect.signature(COMMANDS[name]).parameters.values())[1:]
+    elif name in DEEDS:
+        own = list(inspect.signature(DEEDS[name]).parameters.values())[2:]
+    else:
+        own = list(inspect.signature(ACTIONS[name]).parameters.values())[1:]
+    if name in DEEDS:
+        own = [_argument("flight", "str"), *own]
+    if name == "inject":
+        own = [_argument("flight", "str"), _argument("fault", "str")]
+    if name == "start":
+        own = [one for one in own if one.kind is not one.VAR_KEYWORD]
+        own += [_argument(key, kind.__name__, None) for key, kind in STARTS.items()]
+    return {one.name: one for one in own}
+
+
+def _argument(name: str, kind: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def usage(name: str) -> str:
+    """The arguments of an action in a line; those in square brackets may be left out."""
+    words = []
+    for one in arguments(name).values():
+        text = f"{one.name}={FORMS.get(str(one.annotation).partition(' |')[0], 'VALUE')}"
+        optional = one.default is not one.empty or one.name == "flight"
+        words.append(f"[{text}]" if optional else text)
+    return " ".join(words) or "nothing"
+
+
+def _checked(rig: Rig, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an action, with the only flight if none is named; refuses missing, unknown and wrong ones."""
+    known, found = arguments(name), dict(args)
+    for key in found:
+        if key not in known:
+            raise UnknownNameError("key", shortened(key, 40), known, name)
+    if "flight" in known and "flight" not in found:
+        found["flight"] = _only_flight(rig, name)
+    if missing := [key for key, one in known.items() if key not in found and one.default is one.empty]:
+        raise RunError(f"{name}: {', '.join(missing)} is missing; it takes {usage(name)}")
+    for key, value in found.items():
+        kind = str(known[key].annotation)
+        if value is not None or ("None" not in kind and known[key].default is not None):
+            _check_value(name, key, kind.partition(" |")[0], value)
+    return found
+
+
+def _only_flight(rig: Rig, name: str) -> str:
+    flights = list(rig.flights)
+    if not flights:
+        raise RunError(f"{name}: there is no flight yet; start one: ironbird app do start vehicle=quad_f450")
+    if len(flights) > 1:
+        raise RunError(f"{name}: there are {len(flights)} flights; add flight=NAME, one of {', '.join(flights)}")
+    return flights[0]
+
+
+def _check_value(name: str, key: str, kind: str, value: Any) -> None:
+    """Refuse a value that is not of its kind."""
+    if kind not in FORMS:
+        return
+    if kind == "float":
+        try:
+            right = not isinstance(value, bool) and math.isfinite(float(value))
+        except (TypeError, ValueError, OverflowError):
+            right = False
+    elif kind == "int":
+        right = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        right = isinstance(value, bool if kind == "bool" else str)
+    if not right:
+        raise RunError(f"{name}: {key} is {shortened(repr(value), 60)}; give {WANTED[kind]}")
 
 
 def start(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, speed: Any = 1.0, **how: Any) -> dict[str, Any]:
@@ -70,12 +150,15 @@ def start(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, speed: Any 
 
 def _read(key: str, kind: type, value: Any) -> Any:
     if kind is float:
-        number = float(value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
         if not math.isfinite(number):
-            raise ValueError(f"{key} is no finite number")
+            raise RunError(f"{key} is {shortened(repr(value), 40)}, no finite number")
         return number
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{key} is a {kind.__name__}, not {shortened(repr(value), 40)}")
+        raise RunError(f"{key} is {shortened(repr(value), 40)}; give {WANTED[kind.__name__]}")
     return value
 
 
@@ -150,7 +233,7 @@ def packets(rig: Rig, of: str, filter: str = "") -> list[dict[str, Any]]:
     """The packet monitor of a flight or route: a row for each message."""
     monitors = rig.monitors()
     if of not in monitors:
-        raise UnknownNameError("flight or route", shortened(of, 80), list(monitors) or ["none yet"])
+        raise UnknownNameError("flight or route", shortened(of, 80), monitors)
     return monitors[of].rows(str(filter)[:MOST_WORDS])
 
 
@@ -178,10 +261,17 @@ def write_plan(rig: Rig, items: Any, vehicle: str = "quad_f450") -> str:
     return plan_of_items(_items(items), vehicle)
 
 
-def _deed(what: str, rig: Rig, flight: str, **args: Any) -> None:
+def _deed(what: str, rig: Rig, flight: str, **args: Any) -> dict[str, Any]:
+    """Command, break or tune a flight; what was done to which flight, and when in its time."""
     if what == "set_mission":
         args["items"] = _items(args.get("items"))
     rig.do(flight, what, **args)
+    live = rig.flight(flight)
+    done: dict[str, Any] = {"flight": flight, "done": what}
+    if what == "inject" and live.twins:
+        ordered = live.twins[-1].injection
+        done |= {"ordered": ordered.text(), "acts_on": ordered.witness, "number": len(live.twins) - 1}
+    return done
 
 
 ACTIONS: dict[str, Action] = {

@@ -154,7 +154,7 @@ class Rig:
         """Save the newest packets of a flight or route: those that match the words as pcap, all MAVLink as tlog."""
         monitors = self.monitors()
         if name not in monitors:
-            raise UnknownNameError("flight or route", name, list(monitors) or ["none yet"])
+            raise UnknownNameError("flight or route", name, monitors)
         self.folder.mkdir(parents=True, exist_ok=True)
         stem = f"{self._stamp}-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}-{next(self._captures)}"
         files = {f"{stem}.pcap": monitors[name].pcap(words), f"{stem}.tlog": monitors[name].tlog()}
@@ -209,7 +209,7 @@ class Rig:
     def flight(self, name: str) -> LiveFlight:
         """The flight with this name; raises UnknownNameError."""
         if name not in self.flights:
-            raise UnknownNameError("flight", name, list(self.flights) or ["none yet"])
+            raise UnknownNameError("flight", name, self.flights)
         return self.flights[name]
 
     # ------------------------------------------------------------------ actions

@@ -31,7 +31,7 @@ from ironbird.app.rig import Rig
 from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.shape import shape_of
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ironbird.campaign.scenarios import scenario_in
+from ironbird.campaign.suite_path import SCHEMA
 from ironbird.credibility.modules import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.json_schema import schema_file
@@ -39,7 +40,6 @@ from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 from ironbird.protocols.plan_file import is_plan
 
-SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "case.schema.json"
 TABLES = (
     "suite",

@@ -60,7 +60,8 @@ from ironbird.vehicles import places
 from ironbird.vehicles.external import with_links
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.kinds import vehicle_kind
-from ironbird.vehicles.load import Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
+from ironbird.vehicles.load import Stamp, file_stamp, load_spec, load_vehicle, vehicle_path
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.spec import CLOSE, Integration
 from ironbird.world.files import world_names
 from ironbird.world.runner import sensor_of

@@ -28,7 +28,8 @@ from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
 from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.spec import VehicleSpec
 
 SEEDS = 20

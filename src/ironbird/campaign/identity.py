@@ -21,7 +21,8 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside
 from ironbird.vehicles.blocks import code_of_blocks
-from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
+from ironbird.vehicles.load import read_layers, vehicle_path
+from ironbird.vehicles.names import CATALOG
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict

@@ -7,8 +7,10 @@ server; they are named by their URL.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from ironbird.compiler.cache import cache_folder
 from ironbird.files.whole import write_text
@@ -39,6 +41,30 @@ def known_stores() -> list[Path]:
 def url_of(file: Path) -> str:
     """URL of a store file, as `--store` takes it."""
     return f"sqlite:///{file}"
+
+
+def names_in(file: Path) -> list[str] | None:
+    """The campaigns of a store that is a file, read by SQLite alone; None if it cannot be read in this way."""
+    rows = _asked(file, "SELECT name FROM campaign ORDER BY id")
+    return None if rows is None else [name for (name,) in rows if isinstance(name, str)]
+
+
+def flights_in(file: Path, campaign: str) -> list[str]:
+    """The flights of a campaign in a store that is a file; none if it cannot be read by SQLite alone."""
+    query = (
+        "SELECT f.flight_id FROM flight f JOIN campaign c ON c.id = f.campaign_id WHERE c.name = ? ORDER BY f.number"
+    )
+    return [flight for (flight,) in _asked(file, query, campaign) or () if isinstance(flight, str)]
+
+
+def _asked(file: Path, query: str, *values: str) -> list[tuple[object, ...]] | None:
+    import sqlite3
+
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)) as database:
+            return database.execute(query, values).fetchall()
+    except (sqlite3.Error, OSError):
+        return None
 
 
 def _notes() -> Path:

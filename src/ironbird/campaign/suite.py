@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from ironbird.campaign.case import (
-    SCHEMA,
     CaseFile,
     FlightCase,
     is_spread,
 )
 from ironbird.campaign.check import condition_problems, problems_of
 from ironbird.campaign.planned import JOINED, PLAN_ENDINGS, Planned, case_words, kept_defaults
+from ironbird.campaign.suite_path import SCHEMA, suite_path
 from ironbird.errors import CaseError, FaultError, UnknownNameError
 from ironbird.faults.file import definitions_text, read_faults_file
 from ironbird.faults.spec import Fault
@@ -34,10 +34,10 @@ from ironbird.files.problems import (
 from ironbird.files.toml_text import KeyPath
 from ironbird.protocols.param_files import ENDINGS as PARAM_ENDINGS
 from ironbird.protocols.param_files import params_text, read_param_file
-from ironbird.vehicles.load import CATALOG, read_layers
+from ironbird.vehicles.load import read_layers
+from ironbird.vehicles.names import CATALOG
 
 FILE_ENDINGS = (".toml", *PLAN_ENDINGS, ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
-BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
 
 
@@ -96,20 +96,6 @@ class Suite:
     def count(self) -> int:
         """Number of flights of the suite."""
         return sum(case.count() for case in self.cases)
-
-
-def suite_names() -> list[str]:
-    """Names of the built-in suites."""
-    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
-
-
-def suite_path(name: str | Path) -> Path:
-    """The file of a suite: a built-in name (`safety`), or a path to a TOML file."""
-    if str(name).endswith(".toml"):
-        return Path(name)
-    if str(name) not in suite_names():
-        raise UnknownNameError("suite", str(name), suite_names(), listed_by="ironbird case list")
-    return BUILT_IN / f"{name}.toml"
 
 
 def load_suite(path: str | Path) -> Suite:

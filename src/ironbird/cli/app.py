@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import OutPathOption, StoreOption
+from ironbird.cli.completion import action_arguments, action_names
+from ironbird.cli.lazy import Group, Verb
+from ironbird.cli.options import LIST_HELP, OutPathOption, StoreOption, check_store
 from ironbird.cli.output import errors, shown_in_browser
-from ironbird.errors import LinkError
+from ironbird.errors import LinkError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
     from ironbird.app.security import Door
@@ -23,7 +25,7 @@ UrlOption = Annotated[
 ]
 
 
-app_group = typer.Typer(invoke_without_command=True)
+app_group = typer.Typer(invoke_without_command=True, cls=Group)
 
 
 @app_group.callback()
@@ -48,11 +50,17 @@ def app(
 
     Example: ironbird app --http-port 8351
     """
+    if context.invoked_subcommand:
+        return
+    from ironbird.transport.router.route_file import read_route
+
+    with errors():
+        routes = {file.stem: read_route(file) for file in route or []}
+        check_store(store)
     from ironbird.app.records import Campaigns
     from ironbird.app.rig import Rig
     from ironbird.app.security import GUEST
     from ironbird.app.server import check_extra, serve
-    from ironbird.transport.router.route_file import read_route
 
     def ready(door: Door) -> None:
         typer.echo(f"open:   {door.url()}")
@@ -61,32 +69,41 @@ def app(
         if not no_browser and not shown_in_browser(door.url()):
             typer.echo("no browser was found on this computer: open the address above in one")
 
-    if context.invoked_subcommand:
-        return
     campaigns = Campaigns(store)
     with errors():
         check_extra()
         campaigns.check()  # before anything flies
     with errors(), Rig(out, campaigns) as rig:
-        for file in route or []:
-            rig.route(file.stem, read_route(file))
+        for name, read in routes.items():
+            rig.route(name, read)
         serve(rig, port=http_port, token=os.environ.get(TOKEN, ""), logs=logs, ready=ready)
 
 
-@app_group.command("do")
+@app_group.command("do", cls=Verb)
 def app_do(
     action: Annotated[
-        str, typer.Argument(help="start, pause, resume, step, speed, branch, reset, end, arm, inject, …")
-    ],
-    values: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE…", help="Its arguments.")] = None,
+        str | None,
+        typer.Argument(help="start, pause, take_off, inject, …: 'app do --list' has all.", autocompletion=action_names),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE…", help="Its arguments.", autocompletion=action_arguments),
+    ] = None,
     url: UrlOption = "",
+    list_: Annotated[bool, typer.Option("--list", help=LIST_HELP)] = False,
 ) -> None:
     """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
+
+    Without flight=NAME it is done to the only flight that there is. Exit code 1 if the app refuses it.
 
     Examples: ironbird app do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
     ironbird app do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2
     """
     with errors():
+        if list_ or action is None:
+            _list_actions(asked=list_)
+            return
+        _check_action(action)
         base, _, token = url.partition("/?token=")
         if not base.startswith("http://") or not token:
             raise LinkError("give --url (or IRONBIRD_APP) as 'ironbird app' printed it: http://127.0.0.1:PORT/?token=…")
@@ -95,10 +112,28 @@ def app_do(
     raise typer.Exit(0 if answer["ok"] else 1)
 
 
+def _list_actions(*, asked: bool) -> None:
+    from ironbird.app.actions import ACTIONS, usage
+
+    if not asked:
+        raise LinkError("argument ACTION is missing: 'ironbird app do --list' lists all actions with their arguments")
+    for name in ACTIONS:
+        typer.echo(f"{name:<12}{usage(name)}")
+    typer.echo("What stands in square brackets may be left out; without flight=NAME the only flight is meant.")
+
+
+def _check_action(action: str) -> None:
+    """Refuse an unknown action before the app is asked."""
+    from ironbird.app.actions import ACTIONS
+
+    if action not in ACTIONS:
+        raise UnknownNameError("action", action, ACTIONS, listed_by="ironbird app do --list")
+
+
 def _pair(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise LinkError(f"'{text[:80]}' is not KEY=VALUE")
+        raise LinkError(f"'{shortened(text)}' is not KEY=VALUE; for example vehicle=quad_f450")
     try:
         return key, json.loads(value)
     except ValueError:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ironbird.cli.exit_codes import WRONG, code_of, code_of_all
-from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOption, WorkersOption
+from ironbird.cli.kind_options import spelled_out
+from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOption, WorkersOption, check_suite
 from ironbird.cli.output import (
     JsonOption,
     errors,
@@ -202,6 +203,11 @@ def compare_autopilots(
     out: OutOption = None,
 ) -> None:
     """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
+    with errors():
+        file, _, one_case = case.partition(":")
+        check_suite(file, case=one_case or None)
+        for name in system or ():
+            spelled_out(name, {})
     from ironbird.campaign.compare import compare, first_flight
     from ironbird.report.compare_page import write_compare_page
     from ironbird.report.folder import write_flight_folder

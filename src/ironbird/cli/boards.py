@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ import typer
 from ironbird.cli.completion import chip_names
 from ironbird.cli.options import BoardOption, FaultOption, SeedOption, UntilOption, VehicleOption
 from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
+from ironbird.errors import LinkError, shortened
 
 MOST_BYTES = 64_000_000  # of a trace
 
@@ -62,7 +64,6 @@ def trace(
     from ironbird.boards.chips.page import explain
     from ironbird.boards.chips.trace import read_trace
     from ironbird.boards.chips.vcd import vcd as dump
-    from ironbird.errors import LinkError
 
     with errors():
         try:
@@ -98,14 +99,20 @@ def run_program(
     until: UntilOption = None,
 ) -> None:
     """Run a Linux program on the chips of a board: /dev/spidevX.Y, /dev/i2c-N and serial lines are the board's."""
+    with errors():
+        if not context.args:
+            raise LinkError(
+                "the program is missing: give it after --, for example: ironbird board run -- i2cdetect -y 1"
+            )
+        if shutil.which(context.args[0]) is None:
+            raise LinkError(
+                f"'{shortened(context.args[0])}' is no program that can be started: install it, or give its path"
+            )
     from ironbird.boards.board import load_board
     from ironbird.boards.serve import serve
     from ironbird.faults.catalog import parse_fault
     from ironbird.flight.prepare import inject
 
-    if not context.args:
-        typer.echo("give the command after --, for example: ironbird board run -- i2cdetect -y 1", err=True)
-        raise typer.Exit(2)
     with errors():
         faults = [parse_fault(text) for text in fault or ()]
         made = serve(

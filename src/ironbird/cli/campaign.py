@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,6 +23,8 @@ from ironbird.cli.options import (
     SuiteArgument,
     TagOption,
     WorkersOption,
+    check_store,
+    check_suite,
 )
 from ironbird.cli.output import (
     JsonOption,
@@ -33,7 +36,7 @@ from ironbird.cli.output import (
     print_table,
     progress_bar,
 )
-from ironbird.errors import UnknownNameError, shortened
+from ironbird.errors import IronbirdError, UnknownNameError, shortened
 from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
@@ -57,6 +60,7 @@ RequirementsOption = Annotated[
     Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
 ]
 COUNTED = ("pass", "fail", "void", "error", "open")  # columns of flights; open ones are not flown
+TRACES = ("failing", "all", "none")
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
@@ -83,6 +87,11 @@ def run(
     --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
     PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
+    with errors():
+        check_suite(suite, tag)
+        check_store(store)
+        _check_traces(traces)
+        _check_dask(dask)
     from ironbird.campaign.session import begun_campaign
 
     with (
@@ -93,6 +102,18 @@ def run(
         ) as begun,
     ):  # fmt: skip
         _fly(begun.store, begun.campaign, out, begun.run)
+
+
+def _check_traces(traces: str) -> None:
+    if traces not in TRACES:
+        raise UnknownNameError("choice of --traces", traces, TRACES)
+
+
+def _check_dask(address: str | None) -> None:
+    if address is not None and not re.match(r"\w+://.+:\d+|inproc://", address):
+        raise IronbirdError(
+            f"--dask '{shortened(address)}' is no address of a scheduler: give tcp://HOST:PORT or tls://HOST:PORT?ca=…"
+        )
 
 
 def resume(
@@ -114,6 +135,10 @@ def resume(
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
     """
+    with errors():
+        check_campaign(store, name)
+        _check_traces(traces)
+        _check_dask(dask)
     from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import check_unchanged, run_campaign
 
@@ -251,8 +276,34 @@ def _begun(created: str) -> str:
         return created
 
 
+HERE = Path("out") / "campaigns" / "ironbird.db"  # the store of a folder
+
+
+def check_campaign(url: str | None, *names: str) -> None:
+    """Refuse campaigns that no store on this computer has, if the stores are files; a server is asked later."""
+    from ironbird.campaign.places import known_stores, names_in, usual_store
+
+    check_store(url)
+    chosen = url if url is not None else usual_store()
+    if chosen is None:
+        files = [HERE, *known_stores()]
+    elif chosen.startswith("sqlite:///") and "?" not in chosen:
+        files = [Path(chosen.removeprefix("sqlite:///"))]
+    else:
+        return
+    found = {file: names_in(file) for file in dict.fromkeys(files) if file.is_file()}
+    if None in found.values():  # the store itself says what is wrong with it
+        return
+    known = {name for names in found.values() for name in names or ()}
+    where = f"the store {chosen}" if chosen is not None else "the stores of this computer"
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("campaign", name, known, where, "ironbird campaign list --all")
+
+
 def store_with(url: str | None, name: str) -> Store:
     """The store that has a campaign; a place that was not named is printed."""
+    check_campaign(url, name)
     from ironbird.campaign import session
 
     return session.store_with(name, url, lambda folder: typer.echo(f"campaign {name} is in {folder}", err=True))
@@ -265,6 +316,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
@@ -313,6 +366,8 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
     the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
     """
+    with errors():
+        check_campaign(store, before, after)
     from ironbird.campaign.summary import compare
 
     with errors():
@@ -357,6 +412,8 @@ def export(
     store: StoreOption = None,
 ) -> None:
     """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
+    with errors():
+        check_campaign(store, name)
     from ironbird.report.table import write_table
 
     with errors():
@@ -388,6 +445,8 @@ def report(
 
     Example: ironbird campaign report first --pages failed
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.report.campaign_folder import write_campaign_folder
     from ironbird.report.campaign_page import write_campaign_page
@@ -453,6 +512,8 @@ def rerun(
 
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times shows flaky ones.
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
     from ironbird.flight.flight import fly

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.completion import suite_names
-from ironbird.cli.options import OutPathOption
+from ironbird.cli.options import OutPathOption, check_suite
 from ironbird.cli.output import JsonOption, errors, print_columns, print_json
 
 
@@ -16,9 +16,13 @@ def check_cases(
     files: Annotated[list[str], typer.Argument(help="Case or suite files.")], as_json: JsonOption = False
 ) -> None:
     """Check files: each problem with its line, key, and how to cure it. Exit code 2 if there is any."""
-    from ironbird.campaign.suite import check, load_suite
+    from ironbird.campaign.suite_path import suite_path
 
     with errors():
+        for name in files:
+            suite_path(name)  # a name that no suite has is refused before the grammar is loaded
+        from ironbird.campaign.suite import check, load_suite
+
         problems = {name: check(name) for name in files}
         if as_json:
             print_json({name: [vars(p) for p in found] for name, found in problems.items()})
@@ -42,9 +46,11 @@ def list_cases(
     as_json: JsonOption = False,
 ) -> None:
     """List the built-in suites, or the cases of one, and how many flights each makes."""
-    from ironbird.campaign.suite import load_suite
-
     with errors():
+        if suite is not None:
+            check_suite(suite)
+        from ironbird.campaign.suite import load_suite
+
         if suite is None:
             _list_suites(as_json)
             return
@@ -94,7 +100,8 @@ def case_schema() -> None:
 
 
 def _list_suites(as_json: bool) -> None:
-    from ironbird.campaign.suite import load_suite, suite_names
+    from ironbird.campaign.suite import load_suite
+    from ironbird.campaign.suite_path import suite_names
 
     suites = {name: load_suite(name) for name in suite_names()}
     if as_json:

@@ -15,10 +15,12 @@ from ironbird.cli.options import (
     SetOption,
     TestsOption,
     WindowOption,
+    check_record,
     numbers_of,
     settings_of,
 )
 from ironbird.cli.output import JsonOption, errors, print_json, print_report
+from ironbird.errors import RecordError, UnknownNameError
 from ironbird.files.work import working
 
 if TYPE_CHECKING:
@@ -61,22 +63,29 @@ def credibility(
     as_json: JsonOption = False,
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
+    with errors():
+        if drive == bool(simulated):
+            raise RecordError(
+                f"{'both simulated records and --drive are' if drive else 'nothing is'} given to compare {real} with: "
+                "give either simulated records, or --drive with --vehicle"
+            )
+        if setpoints and not drive:
+            raise RecordError("--setpoints goes with --drive and --vehicle: add both")
+        if (drive or evidence) and vehicle is None:
+            raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
+        if mean is not None and mean not in ("rms", "arithmetic"):
+            raise UnknownNameError("--mean", mean, ("rms", "arithmetic"))
+        for record_file in (real, *(simulated or ())):
+            check_record(record_file)
     from ironbird.credibility.compare import compare
     from ironbird.credibility.evidence import add_entry
     from ironbird.credibility.readers import read_record
-    from ironbird.errors import RecordError
     from ironbird.report.credibility_page import credibility_numbers
 
     with errors():
         plan = _plan(tests, mean, weight or [], tolerance)
         span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
         asked = (span[0], span[1]) if span else None
-        if drive == bool(simulated):
-            raise RecordError("give either simulated records, or --drive with --vehicle")
-        if setpoints and not drive:
-            raise RecordError("--setpoints goes with --drive and --vehicle")
-        if (drive or evidence) and vehicle is None:
-            raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
         with working(f"reading {real.name}"):
             record = read_record(real, columns=plan.columns("real"), salvage=salvage)
         if drive:

@@ -49,7 +49,8 @@ SweepOption = Annotated[
     ),
 ]
 AirspeedOption = Annotated[
-    float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
+    float | None,
+    typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0, max=400),
 ]
 
 
@@ -131,12 +132,21 @@ def step(
 
     Example: ironbird vehicle step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
     """
-    from ironbird.report.tuning_page import write_step_page
-    from ironbird.tuning.steps import answers_to, step_of, usual_step
-
     with errors():
-        found, fixed = step_of(axis or usual_step(vehicle), vehicle), settings_of(set_)
-        sets = {name: {**fixed, **values} for name, values in sets_of(sweep).items()}
+        fixed, swept = settings_of(set_), sets_of(sweep)
+        sets = {name: {**fixed, **values} for name, values in swept.items()}
+        from ironbird.tuning.steady import check_steady
+        from ironbird.tuning.steps import answers_to, step_of, usual_step
+
+        check_steady(vehicle)
+        found = step_of(usual_step(vehicle) if axis is None else axis, vehicle)
+        if (control or "truth") not in ("truth", "reference"):
+            raise IronbirdError(
+                f"--control '{shortened(control)}': steps are flown under truth or reference; a step of another "
+                "control system is a set-point of a flight: 'ironbird fly --control …'"
+            )
+        from ironbird.report.tuning_page import write_step_page
+
         with progress_bar(f"steps of {vehicle}") as update:
             answers = answers_to(
                 vehicle,
@@ -183,14 +193,17 @@ def margins(
     controller's equations, with sampling and hold. Without --axis all loops are shown; it may be
     repeated. Exit code 1 if the closed loop is not stable.
     """
-    from ironbird.report.tuning_page import write_margins_page
-    from ironbird.tuning.loops import steady_loop
-    from ironbird.tuning.steady import is_wing
-
     with errors():
+        settings = settings_of(set_)
+        from ironbird.tuning.loops import check_axes, steady_loop
+        from ironbird.tuning.steady import is_wing
+
+        check_axes(vehicle, axis or ())
         where = "in level flight" if is_wing(vehicle) else "at hover"
+        from ironbird.report.tuning_page import write_margins_page
+
         with working(f"linearising {vehicle} {where}"):
-            loop = steady_loop(vehicle, settings_of(set_))
+            loop = steady_loop(vehicle, settings)
         axes = axis or loop.closed_axes()
         with working(f"margins of {', '.join(axes)}"):
             responses = [loop.broken(name) for name in axes]

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import RequirementsOption, flight_bar, store_with
+from ironbird.cli.campaign import RequirementsOption, check_campaign, flight_bar, store_with
 from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
 from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.errors import StoreError
 from ironbird.files.work import working
 
 PackArgument = Annotated[Path, typer.Argument(help="An evidence.zip, or the folder into which it was unpacked.")]
@@ -33,6 +34,8 @@ def pack(
 
     The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'.
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.flight.judge import VERDICTS
     from ironbird.report.evidence import write_evidence
@@ -65,11 +68,27 @@ def pack(
     )
 
 
+def _check_pack(path: Path) -> None:
+    """Refuse what is no evidence pack at all, before anything is loaded."""
+    import zipfile
+
+    cure = "give the evidence.zip of 'ironbird evidence pack', or the folder into which it was unpacked"
+    if path.is_dir():
+        if not (path / "SHA256SUMS").is_file():
+            raise StoreError(f"{path} is no evidence pack: there is no SHA256SUMS in this folder; {cure}")
+    elif not path.exists():
+        raise StoreError(f"{path} is no evidence pack: there is no such file; {cure}")
+    elif not zipfile.is_zipfile(path):
+        raise StoreError(f"{path} is no evidence pack: it is no zip file; {cure}")
+
+
 def verify(pack: PackArgument, signer: SignerOption = None) -> None:
     """Check an evidence pack without flying: every file against its hash, the list of hashes against the signature.
 
     Exit code 2 if a file was changed, is missing, or the signature does not fit.
     """
+    with errors():
+        _check_pack(pack)
     from ironbird.campaign.pack import open_pack
 
     with errors(), open_pack(pack, signer) as content:
@@ -98,6 +117,8 @@ def repeat_pack(
     against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
     (option time); others of them are left out.
     """
+    with errors():
+        _check_pack(pack)
     from ironbird.campaign.identity import ironbird_version
     from ironbird.campaign.pack import repeat
 

@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.completion import export_names
 from ironbird.cli.options import (
+    LIST_HELP,
     ControlOption,
     FaultOption,
     FaultsFileOption,
@@ -56,9 +57,7 @@ def export_model(
     rate: Annotated[
         float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)
     ] = 1000.0,
-    list_: Annotated[
-        bool, typer.Option("--list", help="List what can be written, and end.", callback=_list, is_eager=True)
-    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help=LIST_HELP, callback=_list, is_eager=True)] = False,
     out: OutOption = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.

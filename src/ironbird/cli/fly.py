@@ -163,25 +163,28 @@ def fly(
 
     Example: ironbird fly quad_f450 --control px4 --mission square --time virtual
     """
-    from ironbird.flight.pose import start_settings
-    from ironbird.runtime.tuning import read_tunings
-    from ironbird.vehicles.load import usual_control
-
     with errors():
+        pace, begin, settings = pace_of(speed), start_of(start), settings_of(set_)  # words before anything is loaded
+        sights, weather = sight_of(sight), weather_of(wind, turbulence, gust)
+        from ironbird.vehicles.load import usual_control
+
         name, options = spelled_out(control or usual_control(vehicle), {**options_of(option), **given_options(context)})
         if (own := params_of(name, params or [], param or [], str(options.get("params", "")))) or "params" in options:
             options["params"] = own
+        from ironbird.flight.pose import start_settings
+        from ironbird.runtime.tuning import read_tunings
+
         order = order_from(
             vehicle,
             mission=mission,
             control=name,
             options=options,
-            weather=weather_of(wind, turbulence, gust),
+            weather=weather,
             place=home_of(home, year, vehicle),
             world=world,
-            sight=sight_of(sight),
+            sight=sights,
             seed=seed,
-            settings=settings_of(set_),
+            settings=settings,
             faults=faults_of(fault, faults_file),
             requirements=require or [],
             until_s=until,
@@ -190,18 +193,18 @@ def fly(
             tunings=read_tunings(replay) if replay else (),
         )
         if start is not None:
-            order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
+            order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
         _check(order, twin=twin, alone=len(orders) == 1)
         shown = {"ulog": ulog, "csv": csv, "twin": twin}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             folders = [folder] if len(orders) == 1 else [folder / str(n) for n in range(1, len(orders) + 1)]
             if count > 1:
-                codes = _fly_in_processes(orders, folders, pace_of(speed), shown)
+                codes = _fly_in_processes(orders, folders, pace, shown)
             elif beside:
                 codes = _fly_together(orders, folders, shown)
             else:
-                codes = [_fly_one(order, folder, pace_of(speed), shown)]
+                codes = [_fly_one(order, folder, pace, shown)]
     raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
 
 
@@ -216,7 +219,10 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
         raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
     if not is_outside(order.control):
         if not alone:
-            raise OrderError("--count and --beside are for control systems outside; 'ironbird scenario' flies many")
+            raise OrderError(
+                f"--count and --beside are for control systems outside, not for '{order.control}': add --control px4 "
+                "or another of 'ironbird system list'; 'ironbird scenario fly' flies many vehicles"
+            )
         return
     kind = kind_of(order.control)
     options = read_options(kind, order.options)

@@ -10,12 +10,16 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from ironbird.cli.completion import offer
 from ironbird.cli.lazy import Verb, converted_if_given
-from ironbird.errors import IronbirdError
+from ironbird.cli.option_owners import OWNERS
+from ironbird.cli.wrong_usage import words
+from ironbird.errors import IronbirdError, UnknownNameError
 
 BEGIN = "kind_"  # of names of parameters that hold options of a control system
 ELSEWHERE = {"params"}  # given by options of the command itself
 META = "ironbird.kind_options"
+ARGS = "ironbird.words"  # of the command line, in the context
 
 
 class KindVerb(Verb):
@@ -27,6 +31,7 @@ class KindVerb(Verb):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the control system first: it decides which options there are."""
+        ctx.meta[ARGS] = tuple(args)
         try:
             ctx.meta[META] = _params_for(args)
         except IronbirdError as error:
@@ -34,6 +39,16 @@ class KindVerb(Verb):
                 typer.secho(f"error: {error}", fg="red", err=True)
                 ctx.exit(2)
         return super().parse_args(ctx, args)
+
+    def whose_option(self, ctx: Any, name: str) -> str:
+        """Which control systems have an option that this command line's one has not; empty if none has it."""
+        key = name.removeprefix("--").removeprefix("no-").replace("-", "_")
+        if key not in OWNERS:
+            return ""
+        control = _value(ctx.meta.get(ARGS, ()), "--control")
+        also = f"; '{control}' does not have it" if control else ""
+        named = " or ".join(f"--control {owner}" for owner in OWNERS[key][:2])
+        return f"{name} is an option of {words(OWNERS[key])}: add {named}{also}"
 
     def invoke(self, ctx: Any) -> Any:
         """Hand the options of the control system over in one piece, as far as they were given."""
@@ -49,13 +64,16 @@ def given_options(context: typer.Context) -> dict[str, Any]:
 
 def spelled_out(control: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """A control system by its name and options; the name of a front end is short for `commanded` under it."""
-    from ironbird.flight.systems import INSIDE, OUTSIDE
+    from ironbird.flight.systems import INSIDE, OUTSIDE, system_names
 
     if control in INSIDE or control in OUTSIDE:
         return control, dict(options)
     from ironbird.systems.commanded.front import FRONTS
 
-    return ("commanded", {"front": control, **options}) if control in FRONTS else (control, dict(options))
+    if control not in FRONTS:
+        known = [*system_names(), *(name for name in FRONTS if name != "mission")]
+        raise UnknownNameError("control system", control, known, listed_by="ironbird system list")
+    return "commanded", {"front": control, **options}
 
 
 def _params_for(args: Sequence[str]) -> list[Any]:
@@ -118,7 +136,9 @@ def params_of_model(model: Any, title: str) -> list[Any]:
     command = get_command_from_info(
         CommandInfo("stub", callback=stub), pretty_exceptions_short=True, rich_markup_mode="rich"
     )
-    return converted_if_given(list(command.params))
+    params = converted_if_given(list(command.params))
+    offer(params, "")
+    return params
 
 
 def _plain(annotation: Any) -> Any:

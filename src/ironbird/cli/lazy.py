@@ -7,6 +7,7 @@ command.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -15,9 +16,12 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group
 from typer.models import CommandInfo
 
+from ironbird.cli.completion import offer
+from ironbird.cli.exit_codes import WRONG
 from ironbird.cli.former import renamed
 from ironbird.cli.output import with_json
 from ironbird.cli.tree import NO_FIGURES, PANELS, SUMMARIES, VERBS
+from ironbird.cli.wrong_usage import UsageError, is_finite, usage_hint, usage_sentence
 from ironbird.errors import IronbirdError
 
 MARKUP: Literal["rich"] = "rich"  # of help texts
@@ -39,8 +43,24 @@ Tab completes names: ironbird --install-completion"""
 class Verb(TyperCommand):
     """A command; only options that were given are converted."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; an error knows of which command it is."""
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def get_params(self, ctx: Any) -> list[Any]:
         """The arguments and options, `--help` among them."""
+        return converted_if_given(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group that does something of its own, with options; only those that were given are converted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
 
 
@@ -59,6 +79,24 @@ class Branch(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
+
+    def main(  # type: ignore[override]
+        self, args: Any = None, prog_name: Any = None, standalone_mode: bool = True, **known: Any
+    ) -> Any:
+        """Run the command line; what is wrong with it is printed as a sentence, with exit code 2."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **known)
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **known)
+        except UsageError as error:
+            if type(error).__name__ != "NoArgsIsHelpError":  # that one has printed the help
+                typer.secho(f"error: {usage_sentence(error)}", fg="red", err=True)
+                typer.echo(usage_hint(error), err=True)
+            sys.exit(WRONG)
+        except typer.Abort:
+            typer.echo("aborted", err=True)
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace a former name of a command by the present one; without any word, say what to do first."""
@@ -113,11 +151,14 @@ def _build(path: str, name: str) -> Any:
     if isinstance(verb, typer.Typer):
         group = get_group(verb)
         group.name = name
+        offer(group.params, path)
         return group
     info = CommandInfo(name, callback=verb if path in NO_FIGURES else with_json(verb), help=reflowed(verb.__doc__))
     info.cls = getattr(verb, "command_class", Verb)
     info.context_settings = getattr(verb, "context_settings", None)
-    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+    command = get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=MARKUP)
+    offer(command.params, path)
+    return command
 
 
 def overview() -> str:
@@ -184,4 +225,14 @@ class _Converter:
         """The value as the command takes it; None, or an empty tuple where several may be given, if there is none."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        return self._make().coerce(value, param=param, ctx=ctx)
+        made = self._make()
+        try:
+            found = made.coerce(value, param=param, ctx=ctx)
+            if not is_finite(found):
+                raise typer.BadParameter("it is not a finite number", ctx=ctx, param=param)
+        except typer.BadParameter as error:
+            info = made.parameter_info
+            error.wrong_value, error.wrong_type = value, made.annotation  # type: ignore[attr-defined]
+            error.wrong_limits = (info.min, info.max)  # type: ignore[attr-defined]
+            raise
+        return found

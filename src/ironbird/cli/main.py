@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ironbird import __version__
+from ironbird.cli.completion import COMPLETE, completing_bash
 from ironbird.cli.lazy import MARKUP, Branch
 from ironbird.cli.output import Output, naming_extras
 
@@ -39,7 +40,9 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look for some in every package that there is
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Output.instead_of(sys.stdout)
-    with naming_extras():
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")  # a sign that the terminal cannot show ends no command
+    with completing_bash() if os.environ.get(COMPLETE) == "complete_bash" else naming_extras():
         app()
 
 

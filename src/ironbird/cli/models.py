@@ -18,11 +18,15 @@ from ironbird.cli.options import (
     TestsOption,
     VehicleOption,
     WindowOption,
+    check_record,
     numbers_of,
     settings_of,
 )
 from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.errors import UnknownNameError
 from ironbird.files.work import working
+
+METHODS = ("output-error", "equation-error")
 
 
 def identify(
@@ -43,9 +47,12 @@ def identify(
     out: OutPathOption = Path("out/identified"),
 ) -> None:
     """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives."""
+    with errors():
+        check_record(record)
+        if method not in METHODS:
+            raise UnknownNameError("--method", method, METHODS)
     from ironbird.credibility.plan import Plan, load_plan
     from ironbird.credibility.readers import read_record
-    from ironbird.errors import UnknownNameError
     from ironbird.identification.equation_error import equation_error
     from ironbird.identification.output_error import identify as fit_vehicle
     from ironbird.identification.result import identified_vehicle
@@ -66,13 +73,11 @@ def identify(
                     flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, piece_s=piece,
                     continuous=continuous, params=params,
                 )  # fmt: skip
-            elif method == "equation-error":
+            else:
                 found = equation_error(
                     flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, smooth_s=smooth,
                     params=params,
                 )  # fmt: skip
-            else:
-                raise UnknownNameError("method", method, ("output-error", "equation-error"))
         page = out / "identification.html"
         with working("writing the page of the identification"):
             write_identification_page(found, page)

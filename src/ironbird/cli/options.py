@@ -24,7 +24,7 @@ from ironbird.cli.completion import (
     vehicle_names,
     world_names,
 )
-from ironbird.errors import IronbirdError, OrderError, shortened
+from ironbird.errors import IronbirdError, OrderError, RecordError, UnknownNameError, shortened
 from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
 
+RECORDS = (".ulg", ".bin", ".parquet", ".csv")  # endings of records of flights
 VEHICLE_HELP = "A vehicle of the catalogue ('ironbird vehicle list') or a TOML file."
 VehicleArgument = Annotated[str, typer.Argument(help=VEHICLE_HELP, autocompletion=vehicle_names)]
 VehicleOption = Annotated[str, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]
@@ -64,6 +65,7 @@ TagOption = Annotated[list[str] | None, typer.Option(help="Only cases with this 
 HostOption = Annotated[str, typer.Option("--host", help=texts.HOST)]
 IdOption = Annotated[str | None, typer.Option("--id", help="Id of the vehicle that is written.")]
 PayloadOption = Annotated[str, typer.Option(help="Mass that is carried on top of the parts, for example 0.5kg.")]
+LIST_HELP = "List what can be named here, and end."
 AXIS_HELP = "Axis: roll, pitch, yaw, lift or throttle; of a wing aileron, elevator, rudder or throttle."
 MASS_HELP = "Mass of the whole vehicle in kg; by default the sum of its parts where these are known."
 BoardOption = Annotated[str, typer.Option(help=texts.BOARD)]
@@ -243,15 +245,17 @@ SaveOption = Annotated[
 
 def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> Weather:
     """`--wind`, `--turbulence` and `--gust` of the command line."""
-    from ironbird.flight.order import Weather
-
-    steady = numbers_of("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind else [0.0]
-    top = numbers_of("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust else []
+    steady = (
+        numbers_of("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind is not None else [0.0]
+    )
+    top = numbers_of("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust is not None else []
     for name, values in (("--wind", steady), ("--gust", top)):
         if values and not 0 <= values[0] <= 100:
-            raise IronbirdError(f"{name}: {values[0]:g} m/s is outside 0 to 100 m/s")
+            raise IronbirdError(f"{name}: {values[0]:g} m/s is outside 0 to 100 m/s; give a speed within")
     if any(value < 0 for value in top) or (len(top) > 2 and top[2] <= 0):
         raise IronbirdError(f"--gust '{gust}': times are not negative, and the rise is greater than 0")
+    from ironbird.flight.order import Weather
+
     names = ("gust_mps", "gust_start_s", "gust_rise_s", "gust_hold_s")
     return Weather(
         steady[0],
@@ -263,14 +267,14 @@ def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> 
 
 def home_of(text: str | None, year: float | None, vehicle: str) -> Home | None:
     """`--home` and `--year` of the command line; what is not given is the vehicle's own."""
+    if text is None and year is None:
+        return None
     from pydantic import ValidationError
 
     from ironbird.files.problems import grammar_words
     from ironbird.vehicles.load import load_spec
     from ironbird.vehicles.spec import Home
 
-    if text is None and year is None:
-        return None
     values: dict[str, float] = {} if year is None else {"year": year}
     if text is None:
         values |= load_spec(vehicle).home.model_dump(exclude={"year"})
@@ -300,15 +304,20 @@ def start_of(text: str | None) -> tuple[float, float, float]:
 
 def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case: str = "") -> str:
     """The option `params` from the environment, a case, files and the command line; later ones are on top."""
-    from ironbird.autopilots.kind import AutopilotKind, read_params
     from ironbird.flight.systems import OUTSIDE, kind_of
-    from ironbird.protocols.param_files import params_text, read_param_file
 
     kind = kind_of(autopilot) if autopilot in OUTSIDE else None
     if kind is None or "params" not in kind.options.model_fields:
         if files or texts:
-            raise IronbirdError(f"--param and --params are for PX4 and ArduPilot; control '{autopilot}' has none")
+            given = texts[0] if texts else files[0]
+            raise IronbirdError(
+                f"--param{'' if texts else 's'} '{shortened(given)}': control '{autopilot}' has no such parameters; "
+                "they are for --control px4 and --control ardupilot; parameters of the vehicle are changed by --set"
+            )
         return ""
+    from ironbird.autopilots.kind import AutopilotKind, read_params
+    from ironbird.protocols.param_files import params_text, read_param_file
+
     begin = kind.param_variable if isinstance(kind, AutopilotKind) else ""
     told = [f"{n.removeprefix(begin)}={v}" for n, v in sorted(os.environ.items()) if begin and n.startswith(begin)]
     values = read_params(",".join(told))
@@ -396,7 +405,9 @@ def options_of(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or []:
         key, equals, value = text.partition("=")
         if not equals:
-            raise IronbirdError(f"--option '{text}': give KEY=VALUE, for example folder=build/px4_sitl_default")
+            raise IronbirdError(
+                f"--option '{shortened(text)}': give KEY=VALUE, for example folder=build/px4_sitl_default"
+            )
         try:
             read = json.loads(value)
         except (ValueError, RecursionError):
@@ -410,7 +421,49 @@ def faults_of(faults: list[str] | None, files: list[Path] | None) -> list[Inject
     from ironbird.faults.catalog import Catalogue, parse_fault
 
     known = Catalogue(files or ())
+    known.users()  # a file that cannot be read is refused, also if no fault of it is ordered
     return [parse_fault(text, known) for text in faults or ()]
+
+
+def check_record(path: Path) -> None:
+    """Refuse what is no record of a flight by its ending, or is not there, before anything is loaded."""
+    cure = "give a record that ends in .ulg (PX4), .BIN (ArduPilot), .parquet or .csv"
+    if path.is_dir():
+        raise RecordError(f"{path} is a folder; {cure}, such as its flight.parquet")
+    if not path.is_file():
+        raise RecordError(f"{path}: no such file; {cure}")
+    if path.suffix.lower() not in RECORDS:
+        raise RecordError(f"{path} is no record of a flight: {cure}")
+
+
+def check_store(url: str | None) -> None:
+    """Refuse an address that is no store, before anything is loaded."""
+    from ironbird.campaign.places import usual_store
+
+    address = url if url is not None else usual_store()
+    if address is not None and not re.match(r"(sqlite|postgresql)(\+\w+)?://", address):
+        raise IronbirdError(
+            f"--store '{shortened(address)}' is no store of campaigns: give sqlite:///FILE or "
+            "postgresql://USER@HOST/NAME"
+        )
+
+
+def check_suite(suite: str, tags: Sequence[str] | None = None, case: str | None = None, *, one: bool = False) -> None:
+    """Refuse a suite that cannot be read, and tags and cases that it does not have, before anything is loaded.
+
+    With `one` a case must be named if there are several.
+    """
+    from ironbird.campaign.suite_path import glance_at
+
+    glance = glance_at(suite)
+    for tag in tags or ():
+        if tag not in glance.tags and tag not in glance.cases:
+            raise UnknownNameError("--tag", tag, glance.tags or glance.cases, suite)
+    if one and case is None and len(glance.cases) > 1:
+        listed = f"'ironbird case list {suite}' lists them"
+        raise IronbirdError(f"{suite} has {len(glance.cases)} cases: name one by --case; {listed}")
+    if case is not None and case not in glance.cases:
+        raise UnknownNameError("--case", case, glance.cases, suite, f"ironbird case list {suite}")
 
 
 def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:
@@ -425,6 +478,10 @@ def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Orde
             said["script"] = read_bytes(Path(mission)).decode("utf-8-sig")
             said["script_name"] = Path(mission).name
         except (OSError, ValueError) as error:
-            raise OrderError(f"cannot read the plan {shortened(mission)}: {error}") from None
+            why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise OrderError(
+                f"--mission '{shortened(mission)}': cannot read this plan: {why}; give a .plan of QGroundControl, "
+                "a waypoint file, a TOML file, or a name of 'ironbird mission list'"
+            ) from None
         mission = None
     return make_order(vehicle, mission=mission, **said)

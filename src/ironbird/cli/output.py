@@ -127,12 +127,15 @@ def _show_warning(
 
 
 class Output(io.TextIOWrapper):
-    """Standard output that ends the command silently when its reader is gone (`ironbird fault list | head -1`)."""
+    """Standard output that ends the command without a word when its reader is gone (`ironbird fault list | head -1`).
+
+    A sign that its encoding does not have (° in ASCII) is replaced by a question mark.
+    """
 
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> Output:
         """The same stream."""
-        return cls(stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering)
+        return cls(stream.buffer, stream.encoding, "replace", line_buffering=stream.line_buffering)
 
     def write(self, text: str, /) -> int:
         """Write, or leave."""
@@ -286,8 +289,9 @@ def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:
 
 
 def print_json(data: object) -> None:
-    """Data as JSON; numbers that JSON does not have are null."""
-    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))
+    """Data as JSON; numbers that JSON does not have are null; in plain ASCII if the terminal has no more."""
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=plain))
 
 
 def _finite(data: object) -> object:

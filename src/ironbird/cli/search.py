@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import store_with
-from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument
+from ironbird.cli.campaign import check_campaign, store_with
+from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOption, SuiteArgument, check_suite
 from ironbird.cli.output import errors, print_sentence, progress_bar
 from ironbird.files.work import working
 
@@ -27,6 +27,8 @@ def search(
 
     --out FILE writes the worst flight as a case file.
     """
+    with errors():
+        check_suite(suite, case=case, one=True)
     from ironbird.campaign.search import falsify
     from ironbird.campaign.search import shrink as make_small
     from ironbird.campaign.suite import planned_case
@@ -69,6 +71,8 @@ def boundary_map(
     out: OutOption = None,
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
+    with errors():
+        check_suite(suite, case=case, one=True)
     from ironbird.campaign import search as searching
     from ironbird.campaign.suite import planned_case
     from ironbird.report.svg_plot import write_map
@@ -102,6 +106,8 @@ def shrink_flight(
 
     --out FILE writes the small flight as a case file.
     """
+    with errors():
+        check_campaign(store, name)
     from ironbird.campaign.search import shrink
 
     with errors():

@@ -27,7 +27,8 @@ SHOWN_VALUES = 6  # of a parameter of many
 
 def list_vehicles(as_json: JsonOption = False) -> None:
     """List the vehicles of the catalogue."""
-    from ironbird.vehicles.load import load_spec, vehicle_ids
+    from ironbird.vehicles.load import load_spec
+    from ironbird.vehicles.names import vehicle_ids
 
     specs = [load_spec(name) for name in vehicle_ids()]
     if as_json:

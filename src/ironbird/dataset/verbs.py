@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -9,7 +10,19 @@ import typer
 
 from ironbird.cli.options import OutPathOption, SampleOption, SeedsOption, TagOption
 from ironbird.cli.output import errors, print_table
+from ironbird.errors import UnknownNameError
 from ironbird.files.work import working
+
+
+def _check_suites(suites: Sequence[str], tags: Sequence[str]) -> None:
+    """Refuse suites that cannot be read, and tags that none of them has, before anything is loaded."""
+    from ironbird.campaign.suite_path import glance_at
+
+    found = [glance_at(suite) for suite in suites]
+    known = {name for one in found for name in (*one.tags, *one.cases)}
+    for tag in tags:
+        if tag not in known:
+            raise UnknownNameError("--tag", tag, {tag for one in found for tag in one.tags} or known, ", ".join(suites))
 
 
 def dataset(
@@ -25,20 +38,17 @@ def dataset(
     licence: Annotated[str, typer.Option(help="Licence of the data, for the card.")] = "CC-BY-4.0",
 ) -> None:
     """Write labelled flights with faults: Parquet by split, a card, and a simple expert diagnosis as baseline."""
+    with errors():
+        _check_suites(suites, tag or [])
     from ironbird.campaign.batch import draw_over_cases
     from ironbird.campaign.suite import load_suite
     from ironbird.dataset.files import healthy_flights, write_dataset
-    from ironbird.errors import UnknownNameError
 
     with errors():
         with working(f"reading the cases of {', '.join(suites)}"):
             loaded = [load_suite(suite) for suite in suites]
         flights = [flight for suite in loaded for flight in suite.flights()]
         if tag:
-            known = {name for flight in flights for name in (*flight.tags, flight.case_id)}
-            for word in tag:
-                if word not in known:
-                    raise UnknownNameError("tag", word, known, ", ".join(suites))
             flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
             flights = draw_over_cases(flights, sample)

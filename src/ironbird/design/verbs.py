@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.cli.completion import fitting, offered
 from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
 from ironbird.cli.output import errors, print_columns, print_table
 from ironbird.errors import IronbirdError, UnknownNameError, shortened
@@ -19,6 +21,28 @@ from ironbird.files.work import working
 if TYPE_CHECKING:
     from ironbird.design.parts import Database, Part
 
+
+@offered
+def part_kinds(incomplete: str) -> Iterable[str]:
+    """Kinds of parts of the list of parts."""
+    from ironbird.design.parts import KINDS
+
+    return fitting(KINDS, incomplete)
+
+
+def part_names(kind: str) -> Callable[[str], list[str]]:
+    """Names of the parts of a kind, in the list of parts."""
+
+    @offered
+    def names(incomplete: str) -> Iterable[str]:
+        from ironbird.design.parts import load_database
+
+        wanted = incomplete.lower()
+        return [part.name for part in load_database().parts(kind) if part.name.lower().startswith(wanted)]
+
+    return names
+
+
 ROTORS = 4  # of the vehicles that are designed
 FRAME_MASS_KG = 0.5  # of frame and electronics that are not given
 PartsOption = Annotated[
@@ -26,11 +50,18 @@ PartsOption = Annotated[
 ]
 FrameOption = Annotated[
     str,
-    typer.Option(help="Name of a frame ('vehicle design parts frame'), or the diagonal between motors in m."),
+    typer.Option(
+        help="Name of a frame ('vehicle design parts frame'), or the diagonal between motors in m.",
+        autocompletion=part_names("frame"),
+    ),
 ]
 ControllerOption = Annotated[
     str,
-    typer.Option("--flight-controller", help="Name of a flight controller; its mass counts where no mass is given."),
+    typer.Option(
+        "--flight-controller",
+        help="Name of a flight controller; its mass counts where no mass is given.",
+        autocompletion=part_names("flight_controller"),
+    ),
 ]
 MOST_ROWS = 40  # of a list of parts
 LARGEST_M = 5.0  # frame
@@ -39,10 +70,10 @@ UNITS = {"min": 1.0, "h": 60.0, "s": 1 / 60, "kg": 1.0, "g": 1e-3}
 
 
 def evaluate_parts(
-    motor: Annotated[str, typer.Option(help="Name of a motor.")],
-    propeller: Annotated[str, typer.Option(help="Name of a propeller.")],
-    esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
-    battery: Annotated[str, typer.Option(help="Name of a battery.")],
+    motor: Annotated[str, typer.Option(help="Name of a motor.", autocompletion=part_names("motor"))],
+    propeller: Annotated[str, typer.Option(help="Name of a propeller.", autocompletion=part_names("propeller"))],
+    esc: Annotated[str, typer.Option(help="Name of a speed controller.", autocompletion=part_names("esc"))],
+    battery: Annotated[str, typer.Option(help="Name of a battery.", autocompletion=part_names("battery"))],
     mass: Annotated[float | None, typer.Option(help=MASS_HELP, min=0.01, max=1000)] = None,
     frame: FrameOption = "0.45",
     flight_controller: ControllerOption = "",
@@ -76,8 +107,8 @@ def evaluate_parts(
 
 
 def search_parts(
-    battery: Annotated[str, typer.Option(help="Name of a battery.")],
-    esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
+    battery: Annotated[str, typer.Option(help="Name of a battery.", autocompletion=part_names("battery"))],
+    esc: Annotated[str, typer.Option(help="Name of a speed controller.", autocompletion=part_names("esc"))],
     endurance: Annotated[str, typer.Option(help="For example 25min.")] = "0min",
     payload: PayloadOption = "0kg",
     frame: FrameOption = "0.45",
@@ -115,7 +146,10 @@ def search_parts(
 
 
 def list_parts(
-    kind: Annotated[str, typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.")],
+    kind: Annotated[
+        str,
+        typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.", autocompletion=part_kinds),
+    ],
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",
     where: Annotated[
         list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import os
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import FaultError, IronbirdError, IronbirdWarning, UnknownNameError, shortened
+from ironbird.errors import LONGEST_NAME, FaultError, IronbirdError, IronbirdWarning, UnknownNameError, shortened
 from ironbird.faults import (
     battery,
     environment,
@@ -131,6 +132,19 @@ def search(text: str, among: Iterable[Fault]) -> list[Fault]:
     return matches
 
 
+def unknown_fault(name: str, known: Mapping[str, Fault] = KNOWN) -> UnknownNameError:
+    """The error for a name that no fault has: near names by spelling, else faults by what people call them."""
+    meant: list[str] = []
+    if len(name) <= LONGEST_NAME and not difflib.get_close_matches(name, list(known), n=1, cutoff=0.6):
+        words = [word for word in re.split(r"[\W_]+", name.lower()) if len(word) > 1]
+        found = search(" ".join(words), known.values()) if words else []
+        for word in () if found else words:  # the first word that fits alone
+            found = found or search(word, known.values())
+        meant = [fault.id for fault in sorted(found, key=lambda fault: fault.id.split(".")[0] not in COMMON)]
+    return UnknownNameError("fault", name, known, listed_by="ironbird fault list", meant=meant)
+
+
+COMMON = ("rotor", "gnss", "imu", "mag", "baro", "battery")  # families that come first among equals
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
 WORDS = ("instance", "shape", "when", "definition")  # keys whose values may be words instead of numbers
 GRAMMAR = (
@@ -171,7 +185,7 @@ def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
     name, _, rest = text.partition(":")
     name = name.strip()
     if name not in known:
-        raise UnknownNameError("fault", name, known, listed_by="ironbird fault list")
+        raise unknown_fault(name, known)
     table: dict[str, Any] = {"id": name}
     rest, when, predicate = rest.partition("when=")
     for part in filter(None, (p.strip() for p in rest.split(","))):
@@ -232,7 +246,7 @@ def find_fault(name: str, definition: str = "", known: Mapping[str, Fault] = KNO
     """A fault by its definition if it has one, else by its name."""
     if not definition:
         if name not in known:
-            raise UnknownNameError("fault", name, known, listed_by="ironbird fault list")
+            raise unknown_fault(name, known)
         return known[name]
     defined = _of_definition(definition)
     if name in FAULTS and name not in defined:  # a case that varies the fault contains its definition as well

@@ -254,7 +254,8 @@ def tune(folder: Path, values: dict[str, object]) -> float:
             if not isinstance(answer, dict):
                 raise ValueError("the answer is no flight's")
     except (OSError, ValueError) as error:
-        raise RunError(f"no flight listens at {path} ({error}); start one with 'ironbird fly … --speed 1'") from None
+        why = getattr(error, "strerror", None) or error
+        raise RunError(f"no flight listens at {path} ({why}); start one with 'ironbird fly … --speed 1'") from None
     if not answer.get("ok"):
         raise RunError(str(answer.get("error", "refused")))
     return float(answer["time_s"])

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
-from ironbird.faults.catalog import KNOWN, Catalogue, parse_fault, read_fault
+from ironbird.faults.catalog import KNOWN, Catalogue, parse_fault, read_fault, unknown_fault
 from ironbird.faults.spec import Fault, Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
@@ -487,7 +487,8 @@ def load_order(path: str | Path) -> Order:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise OrderError(f"cannot read {path}: {error}; give the folder of a flight, or its order.toml") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise OrderError(f"cannot read {path}: {why}; give the folder of a flight, or its order.toml") from None
     return parse_order(text, str(path))
 
 
@@ -653,7 +654,7 @@ def _check_keys(order: Mapping[str, Any]) -> None:
     for table in order.get("faults", []):
         _known("[order.faults]", table, _FAULT_KEYS)
         if "definition" not in table and table.get("id") not in KNOWN:
-            raise UnknownNameError("fault", str(table.get("id")), KNOWN)
+            raise unknown_fault(str(table.get("id")))
 
 
 def _is_number(value: Any) -> bool:

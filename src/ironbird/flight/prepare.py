@@ -355,6 +355,10 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
             raise FaultError(f"{injection.text()}: {NO_SIGHT}")
         if not hits and injection.taps:
             raise FaultError(f"{injection.text()}: {NO_TAP}")
+        if not hits and "{instance}" in change.target:
+            part = change.target.partition("/{instance}")[0]
+            listed = f"'ironbird fault list --vehicle {model.name}' lists the faults that it can have"
+            raise FaultError(f"{injection.text()}: vehicle '{model.name}' has no {part} that could break; {listed}")
         if not hits:
             unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
             raise FaultError(f"{injection.text()}: {unknown}")

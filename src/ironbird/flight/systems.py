@@ -76,7 +76,7 @@ def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
 def kind_of(control: str) -> Kind:
     """The kind of an external control system, by name."""
     if control not in OUTSIDE:
-        raise UnknownNameError("control system", control, system_names())
+        raise UnknownNameError("control system", control, system_names(), listed_by="ironbird system list")
     return OUTSIDE.load(control)
 
 

@@ -51,7 +51,8 @@ def read_flight(folder: Path) -> Kept:
         if not isinstance(summary, dict):
             raise ValueError("summary.json is no table")
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{folder} is not the folder of a flight: {error}") from None
+        why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+        raise RunError(f"{folder} is not the folder of a flight: {why}; give one that 'ironbird fly' wrote") from None
     return Kept(folder.name, order, summary, read_log(folder / "flight.parquet"))
 
 

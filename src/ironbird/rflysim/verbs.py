@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ironbird.cli.completion import fitting, offered
 from ironbird.cli.exit_codes import code_of, code_of_all
 from ironbird.cli.live import FlightLines
 from ironbird.cli.options import (
@@ -52,6 +54,14 @@ CONTROLS = ("reference", "truth", "px4")  # who can fly behind these ports
 Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
 
 
+@offered
+def rflysim_modes(incomplete: str) -> Iterable[str]:
+    """Communication modes of RflySim."""
+    from ironbird.rflysim.modes import MODES
+
+    return fitting(MODES, incomplete)
+
+
 @dataclass(frozen=True)
 class Served:
     """One vehicle of the server: what is flown, and behind which ports."""
@@ -71,7 +81,7 @@ def rflysim(
         list[str] | None,
         typer.Option("--type", metavar="VEHICLE", help="Of the catalogue; may be repeated, the last is for the rest."),
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="RflySim communication mode.")] = "udp_full",
+    mode: Annotated[Mode, typer.Option(help="RflySim communication mode.", autocompletion=rflysim_modes)] = "udp_full",
     start_index: Annotated[int, typer.Option(help="Number of the first vehicle (START_INDEX).", min=1, max=9999)] = 1,
     interval: Annotated[float, typer.Option(help="Metres between vehicles of the grid.", min=0.0, max=1e4)] = 2.0,
     start: StartOption = None,

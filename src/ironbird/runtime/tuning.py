@@ -58,7 +58,15 @@ def write_tunings(path: Path, tunings: Sequence[Tuning]) -> None:
 
 def read_tunings(path: Path) -> list[Tuning]:
     """Read parameter changes written by `write_tunings`."""
+    cure = "give the tunings.json in the folder of a flight"
     try:
-        return [Tuning(**entry) for entry in json.loads(path.read_text())]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise RunError(f"{path} is not a record of tunings: {error}") from None
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path} is not a record of tunings: cannot read it: {error.strerror}; {cure}") from None
+    except (ValueError, RecursionError):
+        raise RunError(f"{path} is not a record of tunings: it is no JSON file; {cure}") from None
+    try:
+        return [Tuning(**entry) for entry in entries]
+    except (ValueError, TypeError):
+        keys = ", ".join(Tuning.__dataclass_fields__)
+        raise RunError(f"{path} is not a record of tunings: that is a list of {{{keys}}}; {cure}") from None

@@ -20,7 +20,7 @@ are limits, noise and faults.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -33,18 +33,25 @@ from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_VELOCITY
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.compiler.flatten import ARRAYS
-from ironbird.errors import ModelError, UnknownNameError
+from ironbird.errors import ModelError, UnknownNameError, shortened
 from ironbird.model.signal import Number
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run
-from ironbird.tuning.steady import HOVER_S, LINK, fly_straight, hovering, is_wing, launched
+from ironbird.tuning.steady import HOVER_S, LINK, check_steady, fly_straight, hovering, is_wing, launched
 from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_vehicle
 
 STILL = (0.05, 0.05)  # m/s and rad/s: above these the vehicle is not at rest; for a wing m/s up or down
 POINTS = 800  # points of a frequency response
 TOGETHER = 64  # frequencies that are solved at once
 SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
+FAULT = LINK.removesuffix(".value")  # block that passes on the command of an actuator
+SAME = {  # what an axis of one kind of vehicle is called on another
+    "roll": ("aileron",), "pitch": ("elevator",), "yaw": ("rudder",), "lift": ("throttle",),
+    "aileron": ("roll",), "elevator": ("pitch",), "rudder": ("yaw",), "throttle": ("lift",),
+    "bank": ("roll", "aileron"), "thrust": ("lift", "throttle"),
+}  # fmt: skip
 THROTTLE = "throttle"  # of a wing: all propellers together
 ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
 
@@ -101,6 +108,32 @@ class Response:
         phase = np.degrees(np.unwrap(np.angle(self.L)))
         above = np.flatnonzero(np.abs(self.L) >= 1)
         return np.asarray(phase - 360 * math.ceil(phase[above[-1] if len(above) else 0] / 360))
+
+
+def check_axes(vehicle: str, axes: Sequence[str]) -> None:
+    """Refuse axes that the loops of a vehicle do not have, and vehicles without loops, before anything is compiled."""
+    known = axis_names(vehicle)
+    for axis in axes:
+        if axis not in known:
+            same = next((name for name in SAME.get(axis, ()) if name in known), "")
+            hint = f"; {axis} is {same}" if same else ""
+            raise ModelError(f"unknown axis '{shortened(axis)}' of '{vehicle}': give {', '.join(known)}{hint}")
+
+
+def axis_names(vehicle: str) -> list[str]:
+    """The axes of a vehicle's loops, as `Loop.axes` has them, from its diagram alone."""
+    check_steady(vehicle)
+    blocks = load_vehicle(vehicle, control="reference" if is_wing(vehicle) else "truth").diagram.blocks
+    names = [path.removesuffix(FAULT) for path in blocks if path.endswith(FAULT)]
+    rotors = [name for name in names if name.startswith("rotor/")]
+    control, mixer = blocks.get(at.CONTROL.path), blocks.get(at.SURFACE_MIXER.path)
+    if isinstance(control, MulticopterControl) and control.rotors == len(rotors) == len(names):
+        return list(AXES)
+    if not isinstance(control, FixedWingControl):
+        return names
+    if isinstance(mixer, SurfaceMixer):
+        return [*mixer.taken, THROTTLE]
+    return [*(name.removeprefix("surface/") for name in names if name.startswith("surface/")), THROTTLE]
 
 
 class Loop:

@@ -35,6 +35,22 @@ def is_wing(vehicle: str) -> bool:
     return kind.winged and not kind.hovers
 
 
+def check_steady(vehicle: str) -> None:
+    """Refuse a vehicle that neither hovers nor flies on wings."""
+    spec = load_spec(vehicle)
+    kind = vehicle_kind(spec)
+    if not (kind.hovers or kind.winged):
+        raise ModelError(no_steady_flight(spec.id, spec.template))
+
+
+def no_steady_flight(name: str, template: str) -> str:
+    """Why a vehicle has no steps, margins and gains."""
+    return (
+        f"vehicle '{name}' ({template}) takes no position set-point in hover: step, margins and autotune know what "
+        "hovers (multicopters, helicopter, VTOL); step and margins also fixed wings"
+    )
+
+
 def hovering(
     vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
 ) -> RunState:
@@ -42,10 +58,7 @@ def hovering(
     loaded = load_vehicle(vehicle, control=control)
     model = compile_model(loaded.diagram)
     if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
-        raise ModelError(
-            f"vehicle '{loaded.id}' ({load_spec(vehicle).template}) takes no position set-point in hover: step, "
-            "margins and autotune know what hovers (multicopters, helicopter, VTOL); step and margins also fixed wings"
-        )
+        raise ModelError(no_steady_flight(loaded.id, load_spec(vehicle).template))
     state = start(model, lanes=lanes, params=params)
     state.set_input("command", float(OFFBOARD))
     state.set_input("offboard_kind", float(BY_POSITION))

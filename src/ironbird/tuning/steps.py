@@ -162,7 +162,9 @@ def step_of(name: str, vehicle: str | None = None) -> Step:
     """The step with a name, among those the vehicle can fly; without a vehicle, those of hovering vehicles."""
     known = WING_STEPS if vehicle is not None and is_wing(vehicle) else STEPS
     if name not in known:
-        raise UnknownNameError("step", name, known, f"those of '{vehicle}'" if known is WING_STEPS else "")
+        same = "; roll is bank" if name == "roll" and known is WING_STEPS else ""
+        unknown = UnknownNameError("step", name, known, f"those of '{vehicle}'" if known is WING_STEPS else "")
+        raise RunError(f"{unknown}{same}") if same else unknown
     return known[name]
 
 

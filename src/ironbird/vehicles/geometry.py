@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 TURN = {"ccw": "↺", "cw": "↻"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError
+from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError, shortened
 from ironbird.files.problems import (
     Layers,
     Problem,
@@ -27,13 +27,13 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.kinds import CONTROLS, KINDS, VehicleKind, vehicle_kind
+from ironbird.vehicles.names import CATALOG, vehicle_ids
 from ironbird.vehicles.parts import change_parts
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
 
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
 SCHEMA = 1  # version of vehicle files
-CATALOG = Path(__file__).parent / "catalog"
 
 
 @dataclass(frozen=True)
@@ -76,22 +76,6 @@ class Vehicle:
         return self.spec.integration if self.spec.integration.fits(self.diagram) else CLOSE
 
 
-def vehicle_ids() -> list[str]:
-    """Names of all vehicles in the catalogue.
-
-    Returns
-    -------
-    list of str
-        In alphabetical order.
-
-    Examples
-    --------
-    >>> "quad_f450" in ib.vehicle_ids()
-    True
-    """
-    return sorted(name.removesuffix(".toml") for name in os.listdir(CATALOG) if name.endswith(".toml"))
-
-
 def vehicle_path(name: str | Path) -> Path:
     """The file of a vehicle.
 
@@ -118,12 +102,26 @@ def vehicle_path(name: str | Path) -> Path:
     if str(name).endswith(".toml"):
         path = Path(name)
         if not _is_file(path):
-            raise VehicleError(unreadable(path, "it does not exist", MISSING))
+            why = "it is a folder" if os.path.isdir(path) else "it does not exist"
+            raise VehicleError(unreadable(path, why, MISSING))
         return path
     found = _in_catalogue(str(name))
     if found is None or not _is_file(found):
+        if (what := _other_file(str(name))) and str(name) not in vehicle_ids():
+            raise VehicleError(f"{shortened(name)} is {what}, no vehicle: {MISSING}")
         raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicle list")
     return found
+
+
+def _other_file(name: str) -> str:
+    """What a path that is no TOML file leads to; empty if there is nothing."""
+    if not name or not os.path.exists(name):
+        return ""
+    if os.path.isdir(name):
+        return "a folder"
+    ending = os.path.splitext(name)[1]
+    models = (".sdf", ".urdf", ".xml", ".params", ".mix", ".json")
+    return "a file for 'ironbird vehicle import'" if ending in models else "a file that does not end in .toml"
 
 
 @functools.lru_cache(maxsize=256)

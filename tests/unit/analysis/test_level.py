@@ -12,7 +12,8 @@ import pytest
 from ironbird.analysis.level import Trim, level_trim, modes_at
 from ironbird.errors import ModelError
 from ironbird.vehicles.kinds import vehicle_kind
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import vehicle_ids
 
 # [BeardMcLain] by an independent script, see tests/system/test_aerosonde.py: CD_p 0.043, 25 m/s
 AEROSONDE = {"alpha": 0.049700, "elevator": -0.123918, "throttle": 0.773508}

@@ -16,7 +16,7 @@ import pytest
 from autopilot_files import FORMS, dataflash_bytes
 
 import ironbird.app as app_package
-from ironbird.app.actions import ACTIONS, act
+from ironbird.app.actions import ACTIONS, act, usage
 from ironbird.app.frames import FLOATS, log_frames, replay_frames
 from ironbird.app.live import HEAD, PLOTS, POSES, Live, Plotter
 from ironbird.app.live_flight import DEEDS
@@ -91,7 +91,7 @@ def test_every_action_is_a_call_in_python_whose_arguments_have_names() -> None:
     [
         ("start", {"vehicle": "../../etc/passwd"}, "unknown vehicle"),
         ("start", {"vehicle": "<script>alert(1)</script>"}, "unknown vehicle"),
-        ("start", {"vehicle": ["quad_f450"]}, "unknown vehicle"),
+        ("start", {"vehicle": ["quad_f450"]}, "vehicle is ['quad_f450']; give a text"),
         ("start", {"mission": "/etc/passwd"}, "unknown mission"),
         ("start", {"mission": [{"north_m": 1e400}]}, "no finite number"),
         ("start", {"mission": [{"__class__": 1}]}, "item 0: give north_m"),
@@ -99,23 +99,24 @@ def test_every_action_is_a_call_in_python_whose_arguments_have_names() -> None:
         ("start", {"control": "python:os"}, "unknown control system"),
         ("start", {"settings": {"body.mass": 1}}, "unknown key 'settings'"),
         ("start", {"seed": -1}, "seed -1"),
-        ("start", {"seed": 1.5}, "seed is a int"),
+        ("start", {"seed": 1.5}, "seed is 1.5; give a whole number"),
         ("start", {"until_s": 1e300}, "until_s"),
-        ("start", {"wind_mps": "nan"}, "no finite number"),
-        ("start", {"go": "yes"}, "go is a bool"),
+        ("start", {"wind_mps": "nan"}, "wind_mps is 'nan'; give a finite number"),
+        ("start", {"go": "yes"}, "go is 'yes'; give true or false"),
         ("pause", {"flight": "none"}, "unknown flight"),
-        ("pause", {"flight": {"a": 1}}, "unhashable"),
-        ("pause", {}, "missing 1 required"),
+        ("pause", {"flight": {"a": 1}}, "flight is {'a': 1}; give a text"),
+        ("inject", {"flight": "FLIGHT"}, "inject: fault is missing; it takes [flight=TEXT] fault=TEXT"),
+        ("take_of", {}, "did you mean 'take_off'"),
         ("step", {"flight": "FLIGHT", "exchanges": 10**9}, "1 to 10000"),
         ("speed", {"flight": "FLIGHT", "factor": 1e9}, "times real time"),
-        ("speed", {"flight": "FLIGHT", "factor": "fast"}, "could not convert"),
-        ("branch", {"flight": "FLIGHT", "at_s": "x"}, "could not convert"),
+        ("speed", {"flight": "FLIGHT", "factor": "fast"}, "speed is 'fast', no finite number"),
+        ("branch", {"flight": "FLIGHT", "at_s": "x"}, "branch: at_s is 'x'; give a finite number"),
         ("inject", {"flight": "FLIGHT", "fault": "rotor.speed_loss@1:severity=7"}, "outside 0 .. 1"),
         ("inject", {"flight": "FLIGHT", "fault": "x" * 5000}, "unknown fault"),
-        ("inject", {"flight": "FLIGHT", "injection": 3}, "a fault is one text"),
+        ("inject", {"flight": "FLIGHT", "injection": 3}, "unknown key 'injection' in inject"),
         ("clear", {"flight": "FLIGHT", "number": 99}, "no fault number 99"),
-        ("clear", {"flight": "FLIGHT", "number": "1"}, "not supported between"),
-        ("goto", {"flight": "FLIGHT", "north_m": None, "east_m": 0}, "float"),
+        ("clear", {"flight": "FLIGHT", "number": "1"}, "number is '1'; give a whole number"),
+        ("goto", {"flight": "FLIGHT", "north_m": None, "east_m": 0}, "goto: north_m is None; give a finite number"),
         ("read_plan", {"text": "{" * 100_000}, "no valid JSON"),
         ("read_plan", {"text": "x" * 3_000_000}, "2000000 characters"),
         ("write_plan", {"items": "all"}, "a mission is a list"),
@@ -238,3 +239,18 @@ def test_frames_fit_their_head() -> None:
     assert HEAD.size == 8 and struct.calcsize("<f") == 4 and FLOATS == 24
     with pytest.raises(IronbirdError, match="unknown vehicle"):
         shape_of("no_such")
+
+
+def test_the_only_flight_is_meant_and_an_injection_says_what_was_ordered(rig: Rig, flight: str, tmp_path: Path) -> None:
+    with Rig(tmp_path) as empty:
+        assert "there is no flight yet; start one" in act(empty, PILOT, "take_off", {})["error"]
+    assert list(rig.flights) == [flight], "this test needs one flight"
+    answer = act(rig, PILOT, "inject", {"fault": "rotor.speed_loss@1:instance=3,severity=0.1"})
+    assert answer["ok"] and answer["result"]["flight"] == flight
+    assert answer["result"]["ordered"].startswith("rotor.speed_loss@1:instance=3,severity=0.1")
+    assert answer["result"]["acts_on"] == "rotor/3/motor.speed"
+
+
+def test_every_action_says_what_it_takes() -> None:
+    assert usage("take_off") == "[flight=TEXT] [height_m=NUMBER]" and usage("inject") == "[flight=TEXT] fault=TEXT"
+    assert all(usage(name) for name in ACTIONS)

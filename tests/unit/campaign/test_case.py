@@ -22,7 +22,7 @@ from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Requirement, Weather
-from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.names import CATALOG
 from ironbird.vehicles.spec import Home
 
 

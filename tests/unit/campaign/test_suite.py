@@ -13,7 +13,7 @@ import pytest
 
 from ironbird.campaign.suite import check, load_suite
 from ironbird.errors import IronbirdError
-from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.names import CATALOG
 
 CASE = """schema = 1
 title = "Lost motor in wind"

@@ -16,7 +16,7 @@ from ironbird.cli import output
 from ironbird.cli.main import app
 from ironbird.cli.output import figure, print_columns, print_table, without_minus_zero
 from ironbird.faults.catalog import FAULTS
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 
 CASES = """schema = 1
 [[case]]

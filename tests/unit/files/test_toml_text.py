@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironbird.files.toml_text import KeyPath, locate, place_of, write_toml
-from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.names import CATALOG
 
 
 def paths(data: Any, path: KeyPath = ()) -> Iterator[KeyPath]:

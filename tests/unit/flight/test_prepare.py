@@ -17,7 +17,8 @@ from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import fit, model_of, prepare
 from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.step import run
-from ironbird.vehicles.load import CATALOG, file_stamp
+from ironbird.vehicles.load import file_stamp
+from ironbird.vehicles.names import CATALOG
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 WIND = "wind/steady.velocity_N"

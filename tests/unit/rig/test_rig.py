@@ -9,7 +9,8 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.flight.prepare import inject
 from ironbird.rig.rig import attach, make_rig
 from ironbird.rig.system import FunctionSystem
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 
 def test_sensors_have_their_rates() -> None:

@@ -9,7 +9,8 @@ import pytest
 from ironbird.errors import VehicleError
 from ironbird.files.problems import Source, read_source
 from ironbird.testing import check_vehicle
-from ironbird.vehicles.load import CATALOG, load_spec, load_vehicle, read_layers, read_tables, vehicle_path
+from ironbird.vehicles.load import load_spec, load_vehicle, read_layers, read_tables, vehicle_path
+from ironbird.vehicles.names import CATALOG
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 HEAVY = """schema = 1

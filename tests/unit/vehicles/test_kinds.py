@@ -8,7 +8,8 @@ from ironbird.autopilots.ardupilot.channels import Fit
 from ironbird.files.named_code import load_home
 from ironbird.protocols.mavlink import numbers
 from ironbird.vehicles.kinds import KINDS, VehicleKind, vehicle_kind
-from ironbird.vehicles.load import load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_spec, load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 
 @pytest.fixture(params=list(KINDS))

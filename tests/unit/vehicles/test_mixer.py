@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ironbird.errors import MixerError, VehicleError
 from ironbird.vehicles.geometry import GEOMETRIES
-from ironbird.vehicles.load import CATALOG, load_spec
+from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.mixer import MixerFile, MultirotorMixer, SumMixer, load_mixer, parse_mixer
+from ironbird.vehicles.names import CATALOG
 from ironbird.vehicles.templates.multicopter import MulticopterSpec, allocation, effectiveness
 
 EXAMPLES = settings(deadline=None, max_examples=300, derandomize=True)

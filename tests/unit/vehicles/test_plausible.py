@@ -12,7 +12,8 @@ from ironbird.campaign.flown_files import vehicle_texts, write_vehicles
 from ironbird.errors import OrderError, PlausibilityWarning, VehicleError
 from ironbird.flight.order import make_order, vehicle_digest
 from ironbird.flight.prepare import fit, prepare
-from ironbird.vehicles.load import CATALOG, load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import CATALOG, vehicle_ids
 
 HEAD = 'schema = 1\nbase = "quad_f450"\nid = "mine"\n'
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ironbird.cli.main import app
 from ironbird.vehicles.kinds import KINDS
-from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.names import CATALOG
 from ironbird.vehicles.schema import meanings, schema_text
 from ironbird.vehicles.spec import Environment
 

@@ -8,7 +8,8 @@ import pytest
 
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.testing import check_vehicle
-from ironbird.vehicles.load import CATALOG, load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_spec, load_vehicle
+from ironbird.vehicles.names import CATALOG, vehicle_ids
 
 
 @pytest.mark.parametrize("name", vehicle_ids())

@@ -11,7 +11,7 @@ from ironbird.app.pages.desk import Desk, buttons, js_button, panel
 from ironbird.flight.mission import mission_names
 from ironbird.flight.systems import system_names
 from ironbird.transport.cable import ports
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.world.files import world_names
 
 DRAWN = "drawn on the map"

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from ironbird.app.pages.desk import Desk, panel
 from ironbird.errors import IronbirdError
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 
 SPEEDS = (0.25, 1, 4, 16)
 LOOK_S = 0.5

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from nicegui import ui
 
 from ironbird.app.pages.desk import Desk, panel
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import vehicle_ids
 
 FIRST = "quad_f450"  # is shown until another is chosen
 

@@ -41,6 +41,12 @@ UNUSED = {
 def import_ardupilot(path: Path) -> Draft:
     """A multicopter from ArduPilot's frame file."""
     data = _read(path)
+    if "mass" not in data and "diagonal_size" not in data:
+        keys = f"its keys are {', '.join(map(repr, list(data)[:5]))}" if data else "it is empty"
+        raise VehicleError(
+            f"{path} is no vehicle of ArduPilot: it has neither mass nor diagonal_size ({shortened(keys, 120)}); give "
+            "a file such as ArduPilot's Tools/autotest/models/Callisto.json, or name another --format"
+        )
     missing = [f"'{key}': {UNUSED.get(key, 'unknown')}" for key in data if key not in KNOWN and not _of_motor(key)]
 
     def value(key: str, usual: float | None = None, low: float = 0.0, high: float = MOST) -> float:

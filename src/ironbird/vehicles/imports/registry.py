@@ -39,6 +39,10 @@ def import_vehicle(path: Path, format: str | None = None, given: Given | None = 
     """Import a file of another program as a draft of a vehicle file; by default the ending decides the format."""
     given = given or Given()
     kind = format or ENDINGS.get(path.suffix.lower())
+    if path.is_dir():
+        raise VehicleError(f"{path} is a folder; give the file of a model in it, such as model.sdf")
+    if path.suffix == ".toml" and format is None:
+        raise VehicleError(f"{path} is a TOML file as Ironbird's own vehicles: 'ironbird fly {path}' takes it as it is")
     if kind is None:
         raise VehicleError(f"{path}: its ending does not say what it is; give --format, one of {', '.join(FORMATS)}")
     if kind not in FORMATS:

@@ -15,7 +15,8 @@ from ironbird.autopilots.ardupilot.params import params_for, vehicle_params
 from ironbird.autopilots.ardupilot.rotors import SPIN_MAX, SPIN_MIN, thrust_expo
 from ironbird.errors import LinkError
 from ironbird.protocols.parm_file import NAME, Param, merge, parse_parm, write_parm
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 
 NAMES = st.from_regex(NAME, fullmatch=True)

@@ -14,7 +14,8 @@ from ironbird.autopilots.px4.airframes import airframe_of
 from ironbird.autopilots.px4.rotors import authority, hover_thrust, thrust_factor
 from ironbird.blocks.actuators.swash_plate import mixing
 from ironbird.errors import LinkError
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_pitch_rad, tail_command
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec

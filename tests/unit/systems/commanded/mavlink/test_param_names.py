@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironbird.systems.commanded.mavlink.param_names import LONGEST, PX4_NAMES, names_of
-from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.names import vehicle_ids
 
 
 @pytest.mark.parametrize(
