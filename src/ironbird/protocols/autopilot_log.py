@@ -138,12 +138,12 @@ def _median(numbers: np.ndarray) -> float:
     return 0.5 * float(ordered[(count - 1) // 2]) + 0.5 * float(ordered[count // 2])
 
 
-def _before(times_s: np.ndarray, asked_s: np.ndarray) -> np.ndarray:
+def last_before(times_s: np.ndarray, asked_s: np.ndarray) -> np.ndarray:
     """For each asked time, the last row at or before it; the first row if there is none."""
     return np.clip(np.searchsorted(times_s, asked_s, side="right") - 1, 0, None)
 
 
-def _changes(time_s: np.ndarray, numbers: np.ndarray, name: Callable[[int], str]) -> list[tuple[float, str]]:
+def changes_of(time_s: np.ndarray, numbers: np.ndarray, name: Callable[[int], str]) -> list[tuple[float, str]]:
     """Where a state changes."""
     order = np.argsort(time_s, kind="stable")
     found: list[tuple[float, str]] = []
@@ -200,7 +200,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     lost_s = sum(dropout.duration for dropout in ulog.dropouts) / 1000
     if ulog.dropouts:
         log.notes.append(f"PX4 lost {len(ulog.dropouts)} pieces of its log, {lost_s:.1f} s in all")
-    for note, part in _Px4Parts(_Topics(ulog.data_list), log, home):
+    for note, part in _Px4Parts(Topics(ulog.data_list), log, home):
         try:
             part()
         except OTHER_FORM as error:
@@ -208,7 +208,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     return log
 
 
-class _Topics:
+class Topics:
     """Topics of a ULog by name; one without rows counts as missing."""
 
     def __init__(self, data_list: Sequence[Any]) -> None:
@@ -240,7 +240,7 @@ def _fields(data: Mapping[str, np.ndarray], name: str, count: int) -> list[np.nd
 class _Px4Parts:
     """Each quantity of a log of PX4 apart, so that one of another version does not lose the others."""
 
-    topics: _Topics
+    topics: Topics
     log: AutopilotLog
     home: Place
 
@@ -289,7 +289,7 @@ class _Px4Parts:
     def modes(self) -> None:
         data = self.topics("vehicle_status")
         if data is not None:
-            self.log.modes = _changes(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
+            self.log.modes = changes_of(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
 
     def battery(self) -> None:
         data = self.topics("battery_status")
@@ -326,7 +326,7 @@ class _Px4Parts:
         time_s = _stamps(chosen)
         wanted = np.full(len(time_s), numbers[0])
         if data is not None:
-            wanted = np.asarray(data["primary_instance"])[_before(_stamps(data), time_s)]
+            wanted = np.asarray(data["primary_instance"])[last_before(_stamps(data), time_s)]
         ratios = np.full((len(time_s), len(RATIOS)), np.nan)
         for number in numbers:
             one = self.topics("estimator_status", number)
@@ -366,7 +366,7 @@ def _read_dataflash(path: Path, home: Place) -> AutopilotLog:
         )
     if found.skipped > UNFINISHED:
         log.notes.append(f"the file is damaged or cut off ({found.skipped} bytes); what could be read is shown")
-    for note, part in _ardupilot_parts(_Records(found.tables), log, home):
+    for note, part in _ardupilot_parts(Records(found.tables), log, home):
         try:
             part()
         except OTHER_FORM as error:
@@ -374,7 +374,7 @@ def _read_dataflash(path: Path, home: Place) -> AutopilotLog:
     return log
 
 
-class _Records:
+class Records:
     """Tables of a DataFlash log by name, as far as there are rows."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
@@ -402,7 +402,7 @@ class _Records:
         table, leaders = self(name), self._leaders
         if table is None or leaders is None:
             return self(name, C=0)
-        keep = table["C"] == leaders["PI"][_before(_boot_s(leaders), _boot_s(table))]
+        keep = table["C"] == leaders["PI"][last_before(_boot_s(leaders), _boot_s(table))]
         return {column: values[keep] for column, values in table.items()} if keep.any() else None
 
 
@@ -414,7 +414,7 @@ def _pick(table: Table, *names: str) -> list[np.ndarray]:
     return [np.asarray(table[name], float) for name in names]
 
 
-def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Iterator[tuple[str, Callable[[], None]]]:
+def _ardupilot_parts(records: Records, log: AutopilotLog, home: Place) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each quantity apart, so that one of another version does not lose the others."""
 
     def plain(
@@ -432,7 +432,7 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         if origin is None:
             log.notes.append("the estimator's origin is not in the log: its position cannot be placed")
             return
-        places = _moved(home, *_pick(origin, "Lat", "Lng", "Alt"))[_before(_boot_s(origin), _boot_s(table))]
+        places = _moved(home, *_pick(origin, "Lat", "Lng", "Alt"))[last_before(_boot_s(origin), _boot_s(table))]
         moved = places + np.column_stack(_pick(table, "PN", "PE", "PD"))
         log.estimated["position"] = _series(_boot_s(table), list(moved.T), "m")
 
@@ -448,7 +448,7 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         kind = next((kind for text in words for word, kind in FIRMWARES.items() if text.startswith(word)), "")
         names = ardupilot_modes(kind) if kind else {}
         if table is not None:
-            log.modes = _changes(_boot_s(table), table["ModeNum"], lambda n: names.get(n, f"mode {n}"))
+            log.modes = changes_of(_boot_s(table), table["ModeNum"], lambda n: names.get(n, f"mode {n}"))
 
     def outputs() -> None:
         table = records("RCOU")
