@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ironbird.errors import LinkError
-from ironbird.protocols.autopilot_log import FIX_3D, FIRMWARES, UNFINISHED, Records, changes_of
+from ironbird.protocols.autopilot_log import FIRMWARES, FIX_3D, UNFINISHED, Records, changes_of
 from ironbird.protocols.dataflash import DataFlash, Table, read_dataflash
 from ironbird.protocols.flight_log import ERROR, INFO, WARNING, FlightLog, Message, ParamChange, Topic, length_of
 from ironbird.protocols.flight_log import run_parts as run

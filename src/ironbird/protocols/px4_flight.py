@@ -1,4 +1,4 @@
-"""A ULog of PX4 as the log of a flight, for versions from 2016 (1.4) on: fields that were renamed are known by both names.
+"""A ULog of PX4 as the log of a flight, for versions from 2016 (1.4) on: renamed fields are known by both names.
 
 Ironbird's own ULog files (`ironbird fly --ulog`) are read too.
 """
@@ -159,7 +159,7 @@ class _Px4:
         facts["hardware"] = " ".join(filter(None, (_text(info, "ver_hw"), _text(info, "ver_hw_subtype"))))
         facts["processor"], facts["system"] = _text(info, "sys_mcu"), _text(info, "sys_os_name")
         for word in ("vehicle", "control", "seed", "faults"):  # of Ironbird's own files
-            facts[word] = _text(info, f"ironbird.{word}") or facts.get(word, "")
+            facts[word] = _text(info, f"ironbird_{word}") or facts.get(word, "")
         self.log.is_simulated = _text(info, "sys_name") == "Ironbird" or "SITL" in _text(info, "ver_hw")
         self.log.facts = {name: text for name, text in facts.items() if text}
 

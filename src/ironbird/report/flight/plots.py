@@ -51,20 +51,116 @@ def matching(log: Log, pattern: str) -> list[tuple[str, str]]:
     return [(signal, match.group(1)) for signal, match, size in found if match and size == 1]
 
 
-class Plots:
-    """The figures of a flight; each is kept under its name."""
+class TimePlots:
+    """Figures over one time axis; each is kept under its name. What stands over all of them is added by subclasses."""
+
+    def __init__(self, first_s: float, end_s: float) -> None:
+        self.figures: dict[str, Json] = {}
+        self.end = max(end_s, first_s + 1e-3)
+        self.range = [first_s, self.end + 0.01 * (self.end - first_s)]
+
+    def spans(self) -> list[Json]:
+        """Shaded stretches and lines in all time plots."""
+        return []
+
+    def stop_line(self) -> list[Json]:
+        """The line at the end."""
+        return []
+
+    def labels(self) -> list[Json]:
+        """Short texts above the time plots."""
+        return []
+
+    def line(
+        self,
+        time_s: np.ndarray,
+        values: np.ndarray,
+        name: str,
+        ink: str,
+        unit: str,
+        *,
+        role: str = "",
+        turns: bool = False,
+        limit: int = MAX_POINTS,
+    ) -> Json:
+        """One curve; a role (`set-point`, `twin`) gives its style and one entry in the legend for all."""
+        time_s, values = thin(time_s, values, limit)
+        if turns and len(values) > 1:
+            time_s, values = break_turns(time_s, values)
+        label = f"{name}, {role}" if role and name != role else name
+        trace: Json = {
+            "type": "scatter",
+            "mode": "lines" if len(values) > 2 else "lines+markers",
+            "x": packed(time_s),
+            "y": packed(values),
+            "name": role or name,
+            "line": {"color": ink, "width": 1.3 if role else 1.8, "dash": DASHES[role]},
+            "label": label,
+            "unit": unit,
+        }
+        if role:  # below the flight's own curves, and after them in the legend
+            trace |= {"legendgroup": role, "legendrank": RANKS[role], "zorder": -1}
+        return trace
+
+    def figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
+        """Store a time plot; each role gets one entry in the legend."""
+        seen: set[str] = set()
+        for curve in curves:
+            group = curve.get("legendgroup", "")
+            curve["showlegend"] = group not in seen
+            if group:
+                seen.add(group)
+        usual = {
+            **base_layout(),
+            "xaxis": {**AXIS, "range": self.range, "anchor": lowest, "ticksuffix": " s"},
+            "yaxis": {**AXIS, **ZERO_LINE},
+            "shapes": self.spans() + self.stop_line(),
+            "annotations": self.labels(),
+        }
+        self.figures[key] = {"kind": "time", "data": curves, "layout": usual | layout}
+        return key
+
+    def stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
+        """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
+        share, gap = 1 / len(rows), 0.14 / len(rows)
+        layout: Json = {"height": 50 + height * len(rows)}
+        data: list[Json] = []
+        for i, (title, curves) in enumerate(rows):
+            number = "" if i == 0 else str(i + 1)
+            top = 1 - i * share
+            bottom = max(top - share + gap, 0.0) if i < len(rows) - 1 else 0.0
+            axis = {**AXIS, **ZERO_LINE, "domain": [round(bottom, 4), round(top, 4)], "title": {"text": title}}
+            layout[f"yaxis{number}"] = axis
+            data += [{**curve, "yaxis": f"y{number}", "legendgroup": curve["name"]} for curve in curves]
+        return self.figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
+
+    def bands(self, key: str, rows: Sequence[Row]) -> str:
+        """Rows of coloured spans over time, each below its name."""
+        axis = {**AXIS, "range": [-len(rows) + 0.4, 0.45], "showgrid": False}
+        return self.figure(
+            key,
+            [_bars(-place, name, spans) for place, (name, spans) in enumerate(rows)],
+            height=36 * len(rows) + 60,
+            margin={"l": 62, "r": 58, "t": 6, "b": 30},
+            showlegend=False,
+            yaxis={**axis, "showticklabels": False},
+            shapes=self.stop_line(),
+            annotations=[_row_name(-place, name) for place, (name, _) in enumerate(rows)],
+        )
+
+
+class Plots(TimePlots):
+    """The figures of a flight."""
 
     def __init__(self, flight: Flight) -> None:
         self.flight = flight
         self.log: Log = flight.log
         self.faults = flight.order.faults
         self.triggered = flight.triggered_s
-        self.figures: dict[str, Json] = {}
         self.twin = flight.twin is not None and flight.twin.rows() > 0
         time_s = self.time_s()
         first = float(time_s[0]) if len(time_s) else 0.0
-        self.end = max(float(time_s[-1]) if len(time_s) else 0.0, flight.ended_s, first + 1e-3)
-        self.range = [first, self.end + 0.01 * (self.end - first)]
+        super().__init__(first, max(float(time_s[-1]) if len(time_s) else 0.0, flight.ended_s))
 
     # -------------------------------------------------------------- values
 
@@ -103,23 +199,8 @@ class Plots:
         limit: int = MAX_POINTS,
     ) -> Json:
         """One line over time; a role (`set-point`, `twin`) gives its style and one entry in the legend for all."""
-        time_s, values = thin(self.time_s(lane)[: len(values)], values, limit)
-        if turns and len(values) > 1:
-            time_s, values = break_turns(time_s, values)
-        label = f"{name}, {role}" if role and name != role else name
-        trace: Json = {
-            "type": "scatter",
-            "mode": "lines" if len(values) > 2 else "lines+markers",
-            "x": packed(time_s),
-            "y": packed(values),
-            "name": role or name,
-            "line": {"color": ink, "width": 1.3 if role else 1.8, "dash": DASHES[role]},
-            "label": label,
-            "unit": unit,
-        }
-        if role:  # below the flight's own curves, and after them in the legend
-            trace |= {"legendgroup": role, "legendrank": RANKS[role], "zorder": -1}
-        return trace
+        time_s = self.time_s(lane)[: len(values)]
+        return self.line(time_s, values, name, ink, unit, role=role, turns=turns, limit=limit)
 
     def vector(
         self,
@@ -152,54 +233,6 @@ class Plots:
         curve = self.curve(values, name, ink, unit, limit=limit)
         return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
 
-    # -------------------------------------------------------------- figures
-
-    def figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
-        """Store a time plot; each role gets one entry in the legend."""
-        seen: set[str] = set()
-        for curve in curves:
-            group = curve.get("legendgroup", "")
-            curve["showlegend"] = group not in seen
-            if group:
-                seen.add(group)
-        usual = {
-            **base_layout(),
-            "xaxis": {**AXIS, "range": self.range, "anchor": lowest, "ticksuffix": " s"},
-            "yaxis": {**AXIS, **ZERO_LINE},
-            "shapes": self._fault_spans() + self._stop_line(),
-            "annotations": self._labels(),
-        }
-        self.figures[key] = {"kind": "time", "data": curves, "layout": usual | layout}
-        return key
-
-    def stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
-        """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
-        share, gap = 1 / len(rows), 0.14 / len(rows)
-        layout: Json = {"height": 50 + height * len(rows)}
-        data: list[Json] = []
-        for i, (title, curves) in enumerate(rows):
-            number = "" if i == 0 else str(i + 1)
-            top = 1 - i * share
-            bottom = max(top - share + gap, 0.0) if i < len(rows) - 1 else 0.0
-            axis = {**AXIS, **ZERO_LINE, "domain": [round(bottom, 4), round(top, 4)], "title": {"text": title}}
-            layout[f"yaxis{number}"] = axis
-            data += [{**curve, "yaxis": f"y{number}", "legendgroup": curve["name"]} for curve in curves]
-        return self.figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
-
-    def bands(self, key: str, rows: Sequence[Row]) -> str:
-        """Rows of coloured spans over time, each below its name."""
-        axis = {**AXIS, "range": [-len(rows) + 0.4, 0.45], "showgrid": False}
-        return self.figure(
-            key,
-            [_bars(-place, name, spans) for place, (name, spans) in enumerate(rows)],
-            height=36 * len(rows) + 60,
-            margin={"l": 62, "r": 58, "t": 6, "b": 30},
-            showlegend=False,
-            yaxis={**axis, "showticklabels": False},
-            shapes=self._stop_line(),
-            annotations=[_row_name(-place, name) for place, (name, _) in enumerate(rows)],
-        )
-
     # -------------------------------------------------------------- faults and the end
 
     def on_pieces(self, number: int) -> list[tuple[float, float]]:
@@ -219,7 +252,8 @@ class Plots:
             rows.append((f"Fault {number}: {injection.fault.id}{part}", spans))
         return rows
 
-    def _fault_spans(self) -> list[Json]:
+    def spans(self) -> list[Json]:
+        """The stretches in which faults are on."""
         look = {"type": "rect", "fillcolor": "var(--fault-span)", "line": {"width": 0}, "layer": "below", **_OVER_ALL}
         return [
             {**look, "x0": start, "x1": end, "name": f"fault {number}"}
@@ -227,7 +261,7 @@ class Plots:
             for start, end in self.on_pieces(number)
         ]
 
-    def _stop_line(self) -> list[Json]:
+    def stop_line(self) -> list[Json]:
         """The end before time: a crash, or the mission's end."""
         stop = self.flight.stop
         if stop is None:
@@ -238,7 +272,7 @@ class Plots:
     def _stop_ink(self) -> str:
         return "var(--muted)" if self.flight.survived else "var(--bad)"
 
-    def _labels(self) -> list[Json]:
+    def labels(self) -> list[Json]:
         """Names of the spans and of the stop, above the plot; faults that begin at nearly the same time share one."""
         wide = self.range[1] - self.range[0]
         texts: dict[float, str] = {}
