@@ -14,6 +14,7 @@ import typer
 
 P = ParamSpec("P")
 FILES = (".toml",)
+LOGS = (".ulg", ".bin", ".parquet", ".csv")
 
 
 def _names(function: Callable[P, Iterable[str]]) -> Callable[P, list[str]]:
@@ -43,8 +44,14 @@ def _files(incomplete: str, endings: tuple[str, ...] = FILES) -> Iterator[str]:
     for path in sorted(folder.glob(f"{typed}*")) if folder.is_dir() else ():
         if path.is_dir():
             yield f"{path}/"
-        elif path.suffix in endings:
+        elif path.suffix.lower() in endings:
             yield str(path)
+
+
+@_names
+def log_files(incomplete: str) -> Iterable[str]:
+    """Logs of flights."""
+    return _files(incomplete, LOGS)
 
 
 @_names

@@ -37,6 +37,9 @@ Data = Mapping[str, np.ndarray]
 ARMED = 2  # of VehicleStatus.arming_state
 RELEASES = {0: "development", 64: "alpha", 128: "beta", 192: "release candidate"}  # last byte of ver_sw_release
 MOST_OUTPUTS = 16
+FIRST_ACCELERATION = (
+    0x010D0000  # version 1.13: from there on vibration is an acceleration, before a velocity of one step
+)
 FIRST_UTC_US = 1_262_304_000_000_000  # 2010: a receiver without a fix counts from another time
 LEVEL_OF = {"0": ERROR, "1": ERROR, "2": ERROR, "3": ERROR, "4": WARNING}  # of the Linux kernel; others are information
 
@@ -399,7 +402,9 @@ class _Px4:
             if "accel_clipping[0]" in data:
                 clips.append(sum(_columns(data, "accel_clipping", 3))[rows])  # type: ignore[index]
         if base is not None and columns:
-            self.log.add("vibration", "vehicle_imu_status", base, columns, "m/s^2", names=names)
+            number = self.ulog.msg_info_dict.get("ver_sw_release")
+            old = isinstance(number, int) and number < FIRST_ACCELERATION
+            self.log.add("vibration", "vehicle_imu_status", base, columns, "m/s" if old else "m/s^2", names=names)
         if base is not None and clips:
             self.log.add("clipping", "vehicle_imu_status", base, clips, "1", names=names, hold=True)
 

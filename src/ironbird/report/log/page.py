@@ -38,7 +38,7 @@ def _content(log: FlightLog) -> dict[str, Any]:
     messages = message_rows(log)
     return {
         "title": log.path.name,
-        "about": ", ".join(filter(None, (log.facts.get("vehicle"), log.facts.get("firmware"), log.facts.get("hardware")))),
+        "about": ", ".join(log.facts[key] for key in ("vehicle", "firmware", "hardware") if key in log.facts),
         "sentence": sentence(log),
         "badges": _badges(log),
         "lead": _lead(log),

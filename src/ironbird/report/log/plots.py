@@ -46,8 +46,8 @@ class LogPlots(TimePlots):
             }
             for start, end, name in shown
         ]  # fmt: skip
-        told = [one for level in (ERROR, WARNING) for one in self.log.messages if one.level == level][:MOST_LINES]
-        for one in told:
+        worst = [one for level in (ERROR, WARNING) for one in self.log.messages if one.level == level][:MOST_LINES]
+        for one in worst:
             line = {"color": "var(--bad)" if one.level == ERROR else "var(--warn)", "width": 1}
             shape = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "name": one.text}
             shapes.append({**shape, "x0": one.time_s, "x1": one.time_s, "line": line, "opacity": 0.55})
@@ -107,7 +107,7 @@ class LogPlots(TimePlots):
                     self.beside("rates", "rates", ("roll rate", "pitch rate", "yaw rate"), "°/s", math.degrees(1)),
                 ),
                 ("Motors and servos", self._output_words(), self._outputs()),
-                ("Sticks", "share of the full way", self.columns("sticks", "sticks", "")),
+                ("Sticks", "share of the full way", self._sticks()),
             ]
         )  # fmt: skip
 
@@ -124,7 +124,7 @@ class LogPlots(TimePlots):
         """Vibration and GNSS."""
         return panels_of(
             [
-                ("Vibration", self._vibration_words(), self.columns("vibration", "vibration", "m/s²")),
+                ("Vibration", self._vibration_words(), self.columns("vibration", "vibration", self._vibration_unit())),
                 *self._spectra(),
                 ("GNSS", "satellites, accuracy in m, kind of fix", self._gnss()),
             ]
@@ -145,11 +145,11 @@ class LogPlots(TimePlots):
             return ""
         position = self.log.series["position"]
         first = float(found[1][np.isfinite(found[1])][0] + position.values[np.isfinite(found[1]), 2][0])
-        curves = [self.line(*found, "height", ink(0), "m")]
+        curves = [{**self.line(*found, "height", ink(0), "m"), "legendrank": 1}]
         asked = self.of("position_set")
         if asked is not None and np.isfinite(asked.values[:, 2]).any():
             curve = self.line(asked.time_s, first - asked.values[:, 2], ASKED, ink(1), "m", role=ASKED)
-            curves.append({**curve, "zorder": 1})
+            curves.append({**curve, "zorder": 1, "legendrank": 2})
         receiver, baro, ranger = self.of("gnss_position"), self.of("baro_height"), self.of("range")
         if receiver is not None:
             curves.append(self._faint(receiver.time_s, _level(found, receiver, -receiver.values[:, 2]), "GNSS", 2))
@@ -162,6 +162,13 @@ class LogPlots(TimePlots):
     def _faint(self, time_s: np.ndarray, values: np.ndarray, name: str, number: int) -> Json:
         curve = self.line(time_s, values, name, ink(number), "m")
         return {**curve, "opacity": 0.7, "zorder": -1, "line": {"color": ink(number), "width": 1.1, "dash": "solid"}}
+
+    def _sticks(self) -> str:
+        series = self.of("sticks")
+        moved = (
+            series is not None and np.nanmax(np.nanmax(series.values, axis=0) - np.nanmin(series.values, axis=0)) > 0
+        )
+        return self.columns("sticks", "sticks", "") if moved else ""
 
     def _output_words(self) -> str:
         series = self.of("output")
@@ -212,7 +219,13 @@ class LogPlots(TimePlots):
             rows.append(("fix", [self.column(fix, 0, "kind of fix: 3 is 3D, 6 RTK", ink(4), "")]))
         return self.stack("gnss", rows, height=104) if rows else ""
 
+    def _vibration_unit(self) -> str:
+        series = self.of("vibration")
+        return series.unit.replace("^2", "²") if series is not None else ""
+
     def _vibration_words(self) -> str:
+        if self._vibration_unit() != "m/s²":
+            return "m/s in one step of integration, as PX4 measured it before version 1.13"
         limits = {
             "dataflash": "VIBE: above 30 is doubtful, above 60 bad",
             "ulog": "above 4.9 is doubtful, above 9.8 bad",
@@ -268,7 +281,8 @@ class LogPlots(TimePlots):
         log, wide = self.log, self.range[1] - self.range[0]
         rows: list[Row] = []
         if log.modes:
-            rows.append(("Mode", [(a, b, name, self.inks[name]) for a, b, name in spans(log.modes, self.end)]))
+            title = "Mode" if len(log.modes) > 1 else f"Mode: {log.modes[0][1]}"
+            rows.append((title, [(a, b, name, self.inks[name]) for a, b, name in spans(log.modes, self.end)]))
         if log.landed or log.armed:
             armed = [(a, b, "armed", "var(--c6)") for a, b, name in spans(log.armed, self.end) if name == "armed"]
             rows.append(("Armed", armed))
@@ -358,10 +372,10 @@ class LogPlots(TimePlots):
 
     def _marks(self, time_s: np.ndarray, place: np.ndarray) -> list[tuple[str, str, str, np.ndarray]]:
         marks = [("start", "circle", "var(--good)", place[0])]
-        for one in [one for one in self.log.messages if one.level == ERROR][:6]:
-            row = int(np.searchsorted(time_s, one.time_s))
-            if row < len(place):
-                marks.append((f"error at {one.time_s:.1f} s", "diamond", "var(--bad)", place[row]))
+        first = next((one for one in self.log.messages if one.level == ERROR), None)
+        row = int(np.searchsorted(time_s, first.time_s)) if first is not None else len(place)
+        if first is not None and row < len(place):
+            marks.append((f"first error, {first.time_s:.1f} s", "diamond", "var(--bad)", place[row]))
         return [*marks, ("end", "square", "var(--text)", place[-1])]
 
     def _from_above(self, position: Series | None) -> Json:

@@ -1,14 +1,15 @@
 """What a log shows in numbers and sentences: extremes, battery, GNSS, estimator, and what stands out.
 
 Limits by which something stands out, and where they come from: test ratios above 1 are rejected by the estimators of
-PX4 and ArduPilot [PX4Sim] [ArduPilotDev]; vibration of 30 and 60 m/s^2 (VIBE) is what ArduPilot's guide calls doubtful and
-bad, 4.9 and 9.8 m/s^2 what PX4's Flight Review does (another measure); a position fix is fix type 3. They are hints where
-to look, no verdict on the flight.
+PX4 and ArduPilot [PX4Sim] [ArduPilotDev]; vibration of 30 and 60 m/s^2 (VIBE) is what ArduPilot's guide calls doubtful
+and bad, 4.9 and 9.8 m/s^2 what PX4's Flight Review does (another measure, from version 1.13 on); a position fix is fix
+type 3. They are hints where to look, no verdict on the flight.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from ironbird.protocols.autopilot_log import FIX_3D, Series
-from ironbird.protocols.flight_log import ERROR, INFO, LEVELS, WARNING, FlightLog, gaps, spans
+from ironbird.protocols.flight_log import ERROR, INFO, LEVELS, WARNING, FlightLog, Message, gaps, spans
 
 RATIO_LIMIT = 1.0
 VIBRATION = {"dataflash": (30.0, 60.0), "ulog": (4.905, 9.81)}  # m/s^2: doubtful from here on, bad
 LEAST_VOLTS = 0.5  # else no battery is measured
 FEW_SATELLITES = 6
 FULL, LONG_FULL_S = 0.98, 0.5  # of an output: at its upper limit, for so long
+FULL_LOAD = 0.95  # of a processor
 EMPTY, LOW = 0.1, 0.2  # share of the battery's charge
 PULSE_LOW_S, PULSE_SPAN_S = 1e-3, 1e-3
 FIXES = {0: "none", 1: "none", 2: "2D", 3: "3D", 4: "DGNSS", 5: "RTK float", 6: "RTK fixed"}
@@ -241,6 +243,7 @@ def findings(log: FlightLog) -> list[Finding]:
         *_gnss(log),
         *_vibration(log),
         *_outputs(log),
+        *_load(log),
         *_battery(log),
         *_logging(log),
     ]
@@ -248,22 +251,23 @@ def findings(log: FlightLog) -> list[Finding]:
 
 
 def _messages(log: FlightLog) -> list[Finding]:
-    first: dict[tuple[str, str], list[float]] = {}
+    """Errors and warnings; those that differ in their numbers alone count as one."""
+    alike: dict[tuple[str, str], list[Message]] = {}
     for one in log.messages:
         if one.level != INFO:
-            first.setdefault((one.level, one.text), []).append(one.time_s)
+            alike.setdefault((one.level, re.sub(r"\d+", "0", one.text)), []).append(one)
     return [
-        Finding(level, times[0], f"“{text}”" + (f", {len(times)} times" if len(times) > 1 else ""))
-        for (level, text), times in first.items()
+        Finding(level, found[0].time_s, f"“{found[0].text}”" + (f", {len(found)} times" if len(found) > 1 else ""))
+        for (level, _), found in alike.items()
     ]
 
 
 def _failsafes(log: FlightLog) -> list[Finding]:
     return [
-        Finding(ERROR, start, f"{name if name == 'failsafe' else f'failsafe: {name}'} for {end - start:.1f} s".capitalize())
+        Finding(ERROR, start, f"Failsafe{'' if name == 'failsafe' else f' ({name})'} for {end - start:.1f} s")
         for start, end, name in spans(log.failsafe, log.length_s)
         if name
-    ]  # fmt: skip
+    ]
 
 
 def _estimator(log: FlightLog) -> list[Finding]:
@@ -276,7 +280,7 @@ def _estimator(log: FlightLog) -> list[Finding]:
         if pieces:
             total = sum(end - start for start, end in pieces)
             most = float(np.nanmax(series.values[:, column]))
-            text = f"The estimator rejects {name} for {total:.1f} s (test ratio up to {most:.2g}, limit 1)"
+            text = f"The estimator rejects {name} for {total:.1f} s (test ratio up to {short(most)}, limit 1)"
             found.append(Finding(WARNING, pieces[0][0], text))
     return found
 
@@ -305,7 +309,9 @@ def _vibration(log: FlightLog) -> list[Finding]:
         most = np.nanmax(series.values, axis=1)
         high = _greatest(log, series.time_s, most)
         usual = float(np.nanmedian(most[flying]))
-        doubtful, bad = VIBRATION.get(log.kind, (math.inf, math.inf))
+        doubtful, bad = (
+            VIBRATION.get(log.kind, (math.inf, math.inf)) if series.unit == "m/s^2" else (math.inf, math.inf)
+        )
         if high is not None and usual > doubtful:
             level, word = (ERROR, "bad") if usual > bad else (WARNING, "doubtful")
             text = (
@@ -340,6 +346,15 @@ def _outputs(log: FlightLog) -> list[Finding]:
     return found
 
 
+def _load(log: FlightLog) -> list[Finding]:
+    series = log.series.get("load")
+    pieces = above(series, FULL_LOAD, log) if series is not None else []
+    if series is None or not pieces:
+        return []
+    total, most = sum(end - start for start, end in pieces), 100 * float(np.nanmax(series.values[:, 0]))
+    return [Finding(WARNING, pieces[0][0], f"The processor is busy for {most:.0f} % of its time, {total:.1f} s in all")]
+
+
 def _battery(log: FlightLog) -> list[Finding]:
     series = log.series.get("battery_remaining")
     if series is None or not np.nanmax(series.values) > EMPTY:
@@ -369,6 +384,11 @@ def _logging(log: FlightLog) -> list[Finding]:
 
 
 # ---------------------------------------------------------------------- sentences
+
+
+def short(value: float) -> str:
+    """A number with two or three digits, never in powers of ten."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
 def counted(count: int, word: str) -> str:
@@ -439,7 +459,8 @@ def summary_rows(log: FlightLog) -> dict[str, str]:
     if "vibration" in log.series:
         series = log.series["vibration"]
         values = np.nanmax(series.values[in_flight(log, series.time_s)], axis=1)
-        rows["vibration"] = f"{np.nanmedian(values):.2g} m/s² usually, up to {np.nanmax(values):.2g}"
+        unit = series.unit.replace("^2", "²")
+        rows["vibration"] = f"{np.nanmedian(values):.2g} {unit} usually, up to {np.nanmax(values):.2g}"
     counts = {level: sum(one.level == level for one in log.messages) for level in LEVELS}
     words = (counted(count, level) for level, count in counts.items() if level != INFO and count)
     rows["messages"] = ", ".join([*words, f"{len(log.messages)} in all"]) if log.messages else "none"
