@@ -15,7 +15,7 @@ import numpy as np
 from ironbird.credibility.record import UNITS, Record, make_record
 from ironbird.errors import IronbirdError, RecordError, UnknownNameError
 from ironbird.files.problems import read_bytes
-from ironbird.protocols.autopilot_log import open_ulog
+from ironbird.protocols.autopilot_log import begins_as_ulog, open_ulog, ulog_is_whole
 from ironbird.protocols.dataflash import read_dataflash
 from ironbird.rotations import euler
 from ironbird.runtime.log import Log
@@ -128,7 +128,9 @@ def _add(raw: Raw, names: tuple[str, ...], time_s: np.ndarray, values: np.ndarra
 
 def _ulog(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
     notes: list[str] = []
-    whole = _ulog_is_whole(path)
+    if not begins_as_ulog(path):
+        raise RecordError(f"{path.name} is no ULog file: it does not begin with 'ULog'")
+    whole = ulog_is_whole(path)
     extra = {source.partition(".")[0] for source, _ in columns.values()}
     ulog = open_ulog(path, sorted({*PX4_TOPICS, *extra}))
     if ulog.file_corruption or not whole:
@@ -247,20 +249,6 @@ _PX4_PARTS: dict[str, Callable[[Raw, Topics, Mapping[str, Any]], None]] = {
     "battery": _px4_battery,
     "motors": _px4_motors,
 }
-
-
-def _ulog_is_whole(path: Path) -> bool:
-    """Whether the last message of a ULog ends with the file [ULog]."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(16)
-        if head[:4] != b"ULog":
-            raise RecordError(f"{path.name} is no ULog file: it does not begin with 'ULog'")
-        data = file.read()
-    place, end = 0, size - 16
-    while place + 3 <= end:
-        place += 3 + data[place] + 256 * data[place + 1]
-    return place == end
 
 
 # ---------------------------------------------------------------------- ArduPilot

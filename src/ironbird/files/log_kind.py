@@ -15,6 +15,7 @@ from ironbird.errors import RecordError
 ULOG, DATAFLASH, PARQUET, CSV = "ulog", "dataflash", "parquet", "csv"
 LOGS = (ULOG, DATAFLASH, PARQUET, CSV)  # kinds that Ironbird reads
 HEAD_BYTES = 4096
+FORMAT_RECORD = b"\xa3\x95\x80"  # begin of a record of DataFlash that describes others
 _MAVLINK = (0xFD, 0xFE)  # first byte of a packet, version 2 and 1
 _EARLIEST_US, _LATEST_US = 946_684_800_000_000, 4_102_444_800_000_000  # 2000 and 2100: times of a telemetry log
 _READ_BY = "'ironbird log show', 'ironbird log convert', 'ironbird model credibility' and the app"
@@ -79,11 +80,15 @@ def kind_of_bytes(head: bytes) -> LogKind:
     for start, name, what, readers in _STARTS:
         if head.startswith(start):
             return LogKind(name, what, readers)
+    if FORMAT_RECORD in head:  # bytes before the first record are lost
+        return LogKind(*_STARTS[1][1:])
     if head[:4] == b"ULog":
         return LogKind("ulog header", "a damaged ULog of PX4 (its header is not whole)")
     if len(head) > 8 and head[8] in _MAVLINK and _EARLIEST_US < struct.unpack(">Q", head[:8])[0] < _LATEST_US:
         return LogKind("tlog", "a telemetry log of MAVLink (tlog)", "copy the log of the vehicle itself: .ulg or .BIN")
     text = _text(head)
+    if text is None and not any(byte < 32 and byte not in b"\t\r\n\f" for byte in head):
+        return LogKind("text", "a text, but not in UTF-8", "save it as UTF-8")
     if text is None:
         return LogKind("binary", "no log of a kind that is known (binary, but neither ULog, DataFlash nor Parquet)")
     return _kind_of_text(text)

@@ -45,9 +45,8 @@ def read_ardupilot_flight(path: Path) -> FlightLog:
     """Read a DataFlash log; one that is damaged or cut off yields what is whole in it, with a note."""
     found = _timed(read_dataflash(path, None))
     if not found.tables:
-        raise LinkError(
-            f"{path.name} is no readable DataFlash log: none of its {found.skipped} bytes are a known record"
-        )
+        reason = f"{found.skipped} bytes belong to no record" if found.skipped else "it only describes records"
+        raise LinkError(f"{path.name} is a DataFlash log without a single sample: {reason}")
     log = FlightLog(path, "dataflash", "DataFlash log of ArduPilot")
     if found.skipped > UNFINISHED:
         log.notes.append(f"the file is damaged or cut off ({found.skipped} bytes); what could be read is shown")

@@ -53,6 +53,7 @@ ARDUPILOT_RECORDS = (
 FIRMWARES = {"ArduCopter": "copter", "ArduPlane": "plane", "ArduRover": "rover", "Rover": "rover", "ArduSub": "sub"}
 RATIOS = ("velocity", "position", "height", "heading")  # of `test_ratio`: above 1 the estimator rejects
 FIX_3D = 3  # fix type from which on a position is worth showing
+ULOG_HEADER = 16  # bytes before the first message
 UNFINISHED = 255  # bytes: a last record that is cut off is usual, as the autopilot is ended while it writes
 OTHER_FORM = (KeyError, ValueError, IndexError, TypeError, AttributeError)  # fields of another version, or damaged
 LONGEST_S = 6 * 3600.0  # a time so far from the middle of the log is no time but damage
@@ -190,6 +191,21 @@ def open_ulog(path: Path, topics: Sequence[str] | None) -> Any:
         raise
     except Exception as error:  # a reader of others: whatever it stumbles over is the file's fault
         raise LinkError(f"{path.name} is no readable ULog file ({type(error).__name__}: {error})") from None
+
+
+def begins_as_ulog(path: Path) -> bool:
+    """Whether a file has the first bytes of a ULog."""
+    with path.open("rb") as file:
+        return file.read(4) == b"ULog"
+
+
+def ulog_is_whole(path: Path) -> bool:
+    """Whether the last message of a ULog ends with the file [ULog]."""
+    data = path.read_bytes()
+    place, end = ULOG_HEADER, len(data)
+    while place + 3 <= end:
+        place += 3 + data[place] + 256 * data[place + 1]
+    return place == end
 
 
 def _read_ulog(path: Path, home: Place) -> AutopilotLog:

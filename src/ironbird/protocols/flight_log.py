@@ -32,6 +32,7 @@ from ironbird.protocols.own_states import Change
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 LEVELS = (ERROR, WARNING, INFO)  # the worst first
+LATEST_S = 4 * LONGEST_S  # a later time is no time but damage
 LONGEST_GAP_S, GAP_STEPS = 0.5, 20.0  # a hole in the samples that is longer than both is a gap of the log
 
 
@@ -136,7 +137,7 @@ def series_with_gaps(
     if keep is not None:
         values[~np.asarray(keep, bool)] = np.nan
     values[~(np.abs(values) < 1e30)] = np.nan
-    good = (times >= 0) & (times < LONGEST_S * 4)
+    good = (times >= 0) & (times < LATEST_S)
     times, values = times[good], values[good]
     if not (times[1:] > times[:-1]).all():
         _, first = np.unique(times, return_index=True)
@@ -149,7 +150,7 @@ def run_parts(log: FlightLog, parts: Iterable[tuple[str, Callable[[], None]]]) -
     for name, part in parts:
         try:
             part()
-        except OTHER_FORM as error:
+        except (*OTHER_FORM, OverflowError) as error:
             log.notes.append(f"{name}: not in a form that is known ({type(error).__name__}: {error})")
 
 

@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.protocols.autopilot_log import FIX_3D, OTHER_FORM, PX4_STATES, Topics, changes_of, last_before, open_ulog
+from ironbird.protocols.autopilot_log import (
+    FIX_3D,
+    OTHER_FORM,
+    PX4_STATES,
+    Topics,
+    changes_of,
+    last_before,
+    open_ulog,
+    ulog_is_whole,
+)
 from ironbird.protocols.flight_log import (
     ERROR,
     INFO,
@@ -49,7 +58,7 @@ def read_px4_flight(path: Path) -> FlightLog:
     ulog = open_ulog(path, None)
     system = str(ulog.msg_info_dict.get("sys_name", "PX4"))
     log = FlightLog(path, "ulog", "ULog of PX4" if system == "PX4" else f"ULog of {system}")
-    if ulog.file_corruption:
+    if ulog.file_corruption or not ulog_is_whole(path):
         log.notes.append("the file is damaged or cut off; what could be read is shown")
     begin_us = _begin_us(ulog)
     topics = _Timed(ulog.data_list, begin_us)

@@ -58,7 +58,8 @@ def read_flight_log(path: Path) -> FlightLog:
         raise RecordError(f"{path.name} is larger than {MOST_BYTES >> 30} GiB")
     reader = {ULOG: read_px4_flight, DATAFLASH: read_ardupilot_flight, PARQUET: _parquet, CSV: _table}[kind.name]
     try:
-        log = reader(path)
+        with np.errstate(all="ignore"):  # a damaged file may hold any number
+            log = reader(path)
     except RecordError:
         raise
     except IronbirdError as error:
@@ -167,7 +168,13 @@ def _table(path: Path, log: Log | None = None) -> FlightLog:
         names = [name.replace("_", " ") for name in motors]
         found.add("output", "motor_N", base, values, "1", names=names, hold=True)
         found.rotors = len(motors)
+    bases: list[Topic] = []
     for name, track in record.tracks.items():
-        found.topics.append(Topic(name, track.time_s, {"value": track.values}))
+        same = next((one for one in bases if np.array_equal(one.time_s, track.time_s)), None)
+        if same is None:
+            same = Topic("table" if not bases else f"table_{len(bases) + 1}", track.time_s, {})
+            bases.append(same)
+        same.fields[name] = track.values
+    found.topics = bases
     found.length_s = record.length_s
     return found
