@@ -77,16 +77,19 @@ def _print_signals(log: FlightLog) -> None:
     """The quantities that are known, with rate and number of samples; all topics for `--json`."""
     from ironbird.protocols.flight_log import Topic
 
-    rows = []
+    known: dict[tuple[str, int], list[str]] = {}
     for name, series in log.series.items():
-        rate_hz = Topic(name, series.time_s, {}).rate_hz
-        rows.append((name.replace("_", " "), log.sources[name], f"{rate_hz:.3g}", str(len(series))))
+        known.setdefault((log.sources[name], len(series)), []).append(name)
+    rows = []
+    for (source, count), names in known.items():
+        rate_hz = Topic(source, log.series[names[0]].time_s, {}).rate_hz
+        rows.append((source, f"{rate_hz:.3g}", str(count), ", ".join(names).replace("_", " ")))
     data = [
         {"topic": one.name, "rate_hz": one.rate_hz, "samples": len(one.time_s), "fields": list(one.fields)}
         for one in log.topics
     ]
-    title = f"signals that are shown, of {len(log.topics)} topics"
-    print_columns(("signal", "from", "Hz", "samples"), rows, title, {"topics": data})
+    title = f"signals that the page shows; the file has {len(log.topics)} topics"
+    print_columns(("from", "Hz", "samples", "signals"), rows, title, {"topics": data})
 
 
 def _cut(title: str, rows: list[tuple[str, ...]]) -> str:

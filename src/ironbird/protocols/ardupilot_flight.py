@@ -18,7 +18,7 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.protocols.autopilot_log import FIRMWARES, FIX_3D, UNFINISHED, Records, changes_of
-from ironbird.protocols.dataflash import DataFlash, Table, read_dataflash
+from ironbird.protocols.dataflash import Table, read_dataflash, with_times
 from ironbird.protocols.flight_log import ERROR, INFO, WARNING, FlightLog, Message, ParamChange, Topic, length_of
 from ironbird.protocols.flight_log import run_parts as run
 from ironbird.protocols.geodesy import to_local
@@ -43,7 +43,7 @@ PARTS = ("I", "C", "Inst", "Instance", "IMU")  # columns that number sensors, ba
 
 def read_ardupilot_flight(path: Path) -> FlightLog:
     """Read a DataFlash log; one that is damaged or cut off yields what is whole in it, with a note."""
-    found = _timed(read_dataflash(path, None))
+    found = with_times(read_dataflash(path, None))
     if not found.tables:
         reason = f"{found.skipped} bytes belong to no record" if found.skipped else "it only describes records"
         raise LinkError(f"{path.name} is a DataFlash log without a single sample: {reason}")
@@ -62,30 +62,6 @@ def read_ardupilot_flight(path: Path) -> FlightLog:
     run(log, _ArduPilot(log, _Logged(tables), begin_us))
     log.length_s = length_of(log)
     return log
-
-
-def _timed(found: DataFlash) -> DataFlash:
-    """All tables with TimeUS: milliseconds converted, records without a time at that of the record before."""
-    tables: dict[str, Table] = {}
-    bare: list[str] = []
-    for name, table in found.tables.items():
-        stamp = next((column for column in ("TimeUS", "TimeMS") if column in table), None)
-        if name == "GPS" and "T" in table and "TimeMS" in table:  # TimeMS is then the time of the week
-            stamp = "T"
-        if stamp is None or table[stamp].dtype.kind not in "iuf" or table[stamp].ndim != 1:
-            bare.append(name)
-        else:
-            tables[name] = {**table, "TimeUS": table[stamp].astype(float) * (1.0 if stamp == "TimeUS" else 1e3)}
-    places = [found.places[name] for name in tables]
-    if not places:
-        return DataFlash({}, found.skipped)
-    where, when = np.concatenate(places), np.concatenate([table["TimeUS"] for table in tables.values()])
-    order = np.argsort(where)
-    where, when = where[order], when[order]
-    for name in bare:
-        rows = np.clip(np.searchsorted(where, found.places[name]) - 1, 0, None)
-        tables[name] = {**found.tables[name], "TimeUS": when[rows]}
-    return DataFlash(tables, found.skipped, found.places)
 
 
 class _Logged(Records):

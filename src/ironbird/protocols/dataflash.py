@@ -103,3 +103,27 @@ def _table(raw: np.ndarray, form: _Form, places: np.ndarray) -> Table:
         factor = FORMS[kind][1]
         table[column] = rows[column] if factor == 1 else rows[column] * factor
     return table
+
+
+def with_times(found: DataFlash) -> DataFlash:
+    """All tables with TimeUS, which logs before 2015 lack: from milliseconds, or the time of the record before."""
+    tables: dict[str, Table] = {}
+    bare: list[str] = []
+    for name, table in found.tables.items():
+        stamp = next((column for column in ("TimeUS", "TimeMS") if column in table), None)
+        if name == "GPS" and "T" in table and "TimeMS" in table:  # TimeMS is then the time of the week
+            stamp = "T"
+        if stamp is None or table[stamp].dtype.kind not in "iuf" or table[stamp].ndim != 1:
+            bare.append(name)
+        else:
+            tables[name] = {**table, "TimeUS": table[stamp].astype(float) * (1.0 if stamp == "TimeUS" else 1e3)}
+    places = [found.places[name] for name in tables]
+    if not places:
+        return DataFlash({}, found.skipped)
+    where, when = np.concatenate(places), np.concatenate([table["TimeUS"] for table in tables.values()])
+    order = np.argsort(where)
+    where, when = where[order], when[order]
+    for name in bare:
+        rows = np.clip(np.searchsorted(where, found.places[name]) - 1, 0, None)
+        tables[name] = {**found.tables[name], "TimeUS": when[rows]}
+    return DataFlash(tables, found.skipped, found.places)

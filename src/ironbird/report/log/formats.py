@@ -30,6 +30,7 @@ from ironbird.runtime.parquet_log import log_of_columns
 
 MOST_HZ, LEAST_HZ = 250.0, 1.0  # of the rows of a table
 MOST_ROWS = 5_000_000
+BASES = ("attitude", "rates", "position", "acceleration")  # the fastest of these gives the time base of a table
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -37,10 +38,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def table_of(log: FlightLog) -> Log:
-    """The known quantities on one time base: that of the fastest of attitude, rates and position, up to 250 Hz."""
-    rates_hz = [
-        Topic("", log.series[n].time_s, {}).rate_hz for n in ("attitude", "rates", "position") if n in log.series
-    ]
+    """The known quantities on one time base: that of the fastest of BASES, up to 250 Hz."""
+    rates_hz = [Topic("", log.series[n].time_s, {}).rate_hz for n in BASES if n in log.series]
     step_s = 1 / min(max([*rates_hz, LEAST_HZ]), MOST_HZ)
     if log.length_s / step_s > MOST_ROWS:
         raise RecordError(f"{log.path.name} would have more than {MOST_ROWS} rows")
