@@ -30,7 +30,7 @@ OLD_FORMS = {  # of 2014: milliseconds, and records without a time
     "ERR": ("BB", "Subsys,ECode"),
     "ATT": ("IccccCC", "TimeMS,DesRoll,Roll,DesPitch,Pitch,DesYaw,Yaw"),
     "GPS": ("BIHBcLLeI", "Status,TimeMS,Week,NSats,HDop,Lat,Lng,Alt,T"),
-    "CURR": ("Ihh", "TimeMS,Volt,Curr"),
+    "CURR": ("IHH", "TimeMS,Volt,Curr"),
     "RCOU": ("IHHHH", "TimeMS,Ch1,Ch2,Ch3,Ch4"),
 }
 
