@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,8 +64,10 @@ def _print_modes(log: FlightLog) -> None:
 
 
 def _print_changed(log: FlightLog) -> None:
+    from ironbird.report.log.summary import setting
+
     rows = [
-        (one.name, f"{one.time_s:.1f} s", "" if one.before is None else f"{one.before:g}", f"{one.after:g}")
+        (one.name, f"{one.time_s:.1f} s", "" if one.before is None else setting(one.before), setting(one.after))
         for one in log.changed
     ]
     data = [{"name": c.name, "time_s": c.time_s, "before": c.before, "after": c.after} for c in log.changed]
@@ -92,7 +95,7 @@ def _print_signals(log: FlightLog) -> None:
     print_columns(("from", "Hz", "samples", "signals"), rows, title, {"topics": data})
 
 
-def _cut(title: str, rows: list[tuple[str, ...]]) -> str:
+def _cut(title: str, rows: Sequence[tuple[str, ...]]) -> str:
     """A title that names what is left out: no table ends without a word."""
     return title if len(rows) <= MOST_ROWS else f"{title}, the first {MOST_ROWS} of {len(rows)}; the page has all"
 

@@ -110,7 +110,7 @@ def with_times(found: DataFlash) -> DataFlash:
     tables: dict[str, Table] = {}
     bare: list[str] = []
     for name, table in found.tables.items():
-        stamp = next((column for column in ("TimeUS", "TimeMS") if column in table), None)
+        stamp: str | None = next((column for column in ("TimeUS", "TimeMS") if column in table), None)
         if name == "GPS" and "T" in table and "TimeMS" in table:  # TimeMS is then the time of the week
             stamp = "T"
         if stamp is None or table[stamp].dtype.kind not in "iuf" or table[stamp].ndim != 1:

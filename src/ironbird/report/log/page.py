@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from ironbird.protocols.flight_log import ERROR, INFO, WARNING, FlightLog, spans
 from ironbird.report.log.plots import LEAST_HZ, LogPlots, message_rows
-from ironbird.report.log.summary import counted, findings, followed, sentence, summary_rows
+from ironbird.report.log.summary import counted, findings, followed, sentence, setting, summary_rows
 from ironbird.report.page import hash_source, script_text, write_page
 
 BADGES = {ERROR: "fail", WARNING: "void", INFO: "plain"}
@@ -61,12 +61,12 @@ def _content(log: FlightLog) -> dict[str, Any]:
         "more_messages": max(len(messages) - MOST_MESSAGES, 0),
         "states": [(f"{one.time_s:.2f}", one.kind, one.text) for one in log.states[:MOST_MESSAGES]],
         "changed": [
-            (f"{one.time_s:.2f}", one.name, "" if one.before is None else f"{one.before:g}", f"{one.after:g}")
+            (f"{one.time_s:.2f}", one.name, "" if one.before is None else setting(one.before), setting(one.after))
             for one in log.changed
         ],
-        "non_default": [(name, f"{value:g}", f"{usual:g}") for name, value, usual in log.non_default()],
+        "non_default": [(name, setting(value), setting(usual)) for name, value, usual in log.non_default()],
         "has_defaults": log.defaults is not None,
-        "parameters": [(name, f"{value:g}") for name, value in sorted(log.parameters.items())],
+        "parameters": [(name, setting(value)) for name, value in sorted(log.parameters.items())],
         "topics": [
             (one.name, len(one.time_s), f"{one.rate_hz:.3g}", ", ".join(one.fields))
             for one in sorted(log.topics, key=lambda one: one.name)

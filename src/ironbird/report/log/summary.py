@@ -391,6 +391,11 @@ def short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
+def setting(value: float) -> str:
+    """The value of a parameter: whole numbers with all their digits."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+
+
 def counted(count: int, word: str) -> str:
     """A number with its noun: 1 dropout, 4 dropouts."""
     return f"{count} {word}{'' if count == 1 else 's'}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 from log_files import ROLL_DEG, write_ardupilot_flight, write_px4_flight
 
@@ -80,7 +80,7 @@ def test_set_points_are_compared_with_what_was_logged_at_the_time(px4: FlightLog
     rows = {(loop, axis): (rms, most) for loop, axis, rms, most in followed(px4)}
 
     # the greatest slope of the bump is 20 sqrt(2/e) degrees a second; the set-point is 0.1 s ahead
-    assert rows["attitude", "roll"][1] == pytest.approx(2 * np.sqrt(2 / np.e), rel=0.02)
+    assert rows["attitude", "roll"][1] == pytest.approx(2 * math.sqrt(2 / math.e), rel=0.02)
     assert rows["attitude", "pitch"][1] == pytest.approx(0.0, abs=1e-6)
 
 
