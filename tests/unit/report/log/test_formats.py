@@ -85,9 +85,13 @@ def test_a_table_is_read_like_any_record(ulog: Path, tmp_path: Path, ending: str
     assert {"position", "attitude", "attitude_set", "output", "battery_voltage"} <= set(again.series)
 
 
-def test_before_the_first_sample_a_table_has_no_number(dataflash: Path, tmp_path: Path) -> None:
+def test_a_row_of_a_table_holds_the_values_of_its_time(dataflash: Path, tmp_path: Path) -> None:
     log = read_log(convert_log(dataflash, "parquet", tmp_path / "a.parquet"))
-    assert np.diff(log.time()) == pytest.approx(0.04) and np.isfinite(log["roll"]).all()
+
+    assert np.diff(log.time()) == pytest.approx(0.04) and log.signals["roll"].unit == "rad"
+    np.testing.assert_allclose(np.degrees(log["roll"]), roll_deg(log.time()), atol=0.006)  # centidegrees
+    np.testing.assert_allclose(log["battery_remaining"][3:5], [1.0, 1.0])  # logged every 0.2 s, held between
+    np.testing.assert_allclose(log["battery_remaining"][5:10], 0.998)
 
 
 def test_a_csv_keeps_all_its_columns(tmp_path: Path) -> None:
