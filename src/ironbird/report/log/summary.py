@@ -2,8 +2,8 @@
 
 Limits by which something stands out, and where they come from: test ratios above 1 are rejected by the estimators of
 PX4 and ArduPilot [PX4Sim] [ArduPilotDev]; vibration of 30 and 60 m/s^2 (VIBE) is what ArduPilot's guide calls doubtful
-and bad, 4.9 and 9.8 m/s^2 what PX4's Flight Review does (another measure, from version 1.13 on); a position fix is fix
-type 3. They are hints where to look, no verdict on the flight.
+and bad, as are more than 100 samples out of range; 4.9 and 9.8 m/s^2 are the limits of PX4's Flight Review (another
+measure, from version 1.13 on; before it was a velocity, 0.02 and 0.04 m/s); a position fix is fix type 3. They are hints where to look, no verdict on the flight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from ironbird.protocols.autopilot_log import FIX_3D, Series
 from ironbird.protocols.flight_log import ERROR, INFO, LEVELS, WARNING, FlightLog, Message, gaps, spans
 
 RATIO_LIMIT = 1.0
-VIBRATION = {"dataflash": (30.0, 60.0), "ulog": (4.905, 9.81)}  # m/s^2: doubtful from here on, bad
+VIBRATION = {  # kind and unit of the measure: doubtful from here on, bad
+    ("dataflash", "m/s^2"): (30.0, 60.0),
+    ("ulog", "m/s^2"): (4.905, 9.81),
+    ("ulog", "m/s"): (0.02, 0.04),
+}
+MANY_CLIPS = 100
 LEAST_VOLTS = 0.5  # else no battery is measured
 FEW_SATELLITES = 6
 FULL, LONG_FULL_S = 0.98, 0.5  # of an output: at its upper limit, for so long
@@ -324,7 +329,13 @@ def _vibration(log: FlightLog) -> list[Finding]:
         if grown.max() > 0:
             first = np.flatnonzero((np.diff(np.nan_to_num(clipping.values[rows]), axis=0) > 0).any(axis=1))
             at_s = float(clipping.time_s[rows[first[0] + 1]]) if len(first) else math.nan
-            found.append(Finding(WARNING, at_s, f"The accelerometer was out of its range {grown.max():.0f} times"))
+            found.append(
+                Finding(
+                    WARNING if grown.max() >= MANY_CLIPS else INFO,
+                    at_s,
+                    f"The accelerometer was out of its range {grown.max():.0f} times",
+                )
+            )
     return found
 
 
