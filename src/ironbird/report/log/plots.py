@@ -225,7 +225,7 @@ class LogPlots(TimePlots):
 
     def _vibration_words(self) -> str:
         if self._vibration_unit() != "m/s²":
-            return "m/s in one step of integration, as PX4 measured it before version 1.13"
+            return "m/s in one step, as PX4 had it before version 1.13: above 0.02 is doubtful, above 0.04 bad"
         limits = {
             "dataflash": "VIBE: above 30 is doubtful, above 60 bad",
             "ulog": "above 4.9 is doubtful, above 9.8 bad",

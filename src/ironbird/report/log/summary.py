@@ -3,7 +3,8 @@
 Limits by which something stands out, and where they come from: test ratios above 1 are rejected by the estimators of
 PX4 and ArduPilot [PX4Sim] [ArduPilotDev]; vibration of 30 and 60 m/s^2 (VIBE) is what ArduPilot's guide calls doubtful
 and bad, as are more than 100 samples out of range; 4.9 and 9.8 m/s^2 are the limits of PX4's Flight Review (another
-measure, from version 1.13 on; before it was a velocity, 0.02 and 0.04 m/s); a position fix is fix type 3. They are hints where to look, no verdict on the flight.
+measure, from version 1.13 on; before it was a velocity, 0.02 and 0.04 m/s); a position fix is fix type 3.
+They are hints where to look, no verdict on the flight.
 """
 
 from __future__ import annotations
@@ -314,13 +315,12 @@ def _vibration(log: FlightLog) -> list[Finding]:
         most = np.nanmax(series.values, axis=1)
         high = _greatest(log, series.time_s, most)
         usual = float(np.nanmedian(most[flying]))
-        doubtful, bad = (
-            VIBRATION.get(log.kind, (math.inf, math.inf)) if series.unit == "m/s^2" else (math.inf, math.inf)
-        )
+        doubtful, bad = VIBRATION.get((log.kind, series.unit), (math.inf, math.inf))
         if high is not None and usual > doubtful:
             level, word = (ERROR, "bad") if usual > bad else (WARNING, "doubtful")
+            unit = series.unit.replace("^2", "²")
             text = (
-                f"Vibration is {word}: usually {usual:.3g} m/s², up to {high.value:.3g} (good is below {doubtful:.2g})"
+                f"Vibration is {word}: usually {usual:.2g} {unit}, up to {high.value:.2g} (good: below {doubtful:.2g})"
             )
             found.append(Finding(level, high.time_s, text))
     if clipping is not None:
