@@ -10,6 +10,7 @@ EXTENSION_POINTS = {
     "ironbird.vehicles.places": "paths of the parts of a vehicle",
     "ironbird.vehicles.mixer": "PX4's mixer files",
     "ironbird.errors": "every exception",
+    "ironbird.report.log": "logs of flights: read, summarise, write a page",
     "ironbird.rig.system": "control systems of your own",
     "ironbird.rig.commander": "targets and commands of the reference autopilot",
     "ironbird.rig.rig": "a vehicle on a bench without a flight",

@@ -25,6 +25,7 @@ P = ParamSpec("P")
 FILES = (".toml",)
 COMPLETE = "_IRONBIRD_COMPLETE"  # variable by which a shell asks for completions
 BREAKS = "@:="  # signs at which bash breaks words, and that faults and KEY=VALUE have
+LOGS = (".ulg", ".bin", ".parquet", ".csv")
 
 
 def offered(function: Callable[P, Iterable[str]]) -> Callable[P, list[str]]:
@@ -112,8 +113,14 @@ def _files(incomplete: str, endings: tuple[str, ...] = FILES) -> Iterator[str]:
     for path in sorted(folder.glob(f"{typed}*")) if folder.is_dir() else ():
         if path.is_dir():
             yield f"{path}/"
-        elif path.suffix in endings:
+        elif path.suffix.lower() in endings:
             yield str(path)
+
+
+@offered
+def log_files(incomplete: str) -> Iterable[str]:
+    """Logs of flights."""
+    return _files(incomplete, LOGS)
 
 
 @offered

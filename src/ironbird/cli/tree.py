@@ -89,6 +89,7 @@ PLACES = {
     "board.chip": "boards:show_chip",
     "board.trace": "boards:trace",
     "board.run": "boards:run_program",
+    "log.show": "logs:show",
     "log.convert": "logs:convert",
     "bench.kernel": "bench:kernel",
     "bench.campaign": "bench:campaign",
@@ -125,7 +126,7 @@ SUMMARIES = {  # of groups, and of commands in the list of all, where their firs
     "connect": "Sticks, MAVLink router, RflySim programs, stand-in autopilot.",
     "board": "Chips, boards, firmware and logic.",
     "board.firmware": "Firmware on emulated microcontrollers.",
-    "log": "Convert flight logs to formats of other tools.",
+    "log": "Look at logs of real and simulated flights, convert them.",
     "bench": "Measure speed, determinism, estimators, the whole fleet.",
 }
 # What people call a command -> the commands that do it

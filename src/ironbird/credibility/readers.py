@@ -15,8 +15,8 @@ import numpy as np
 from ironbird.credibility.record import UNITS, Record, make_record
 from ironbird.errors import IronbirdError, RecordError, UnknownNameError
 from ironbird.files.problems import read_bytes
-from ironbird.protocols.autopilot_log import open_ulog
-from ironbird.protocols.dataflash import read_dataflash
+from ironbird.protocols.autopilot_log import begins_as_ulog, open_ulog, ulog_is_whole
+from ironbird.protocols.dataflash import read_dataflash, with_times
 from ironbird.rotations import euler
 from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
@@ -71,7 +71,7 @@ PX4_TOPICS = (
     "actuator_motors",
     "actuator_outputs",
 )
-ARDUPILOT_RECORDS = ("XKF1", "NKF1", "ATT", "IMU", "BAT", "RCOU")
+ARDUPILOT_RECORDS = ("XKF1", "NKF1", "EKF1", "ATT", "IMU", "BAT", "RCOU")
 PULSE_LOW_US, PULSE_SPAN_US = 1000.0, 1000.0  # of motor outputs
 
 
@@ -128,7 +128,9 @@ def _add(raw: Raw, names: tuple[str, ...], time_s: np.ndarray, values: np.ndarra
 
 def _ulog(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
     notes: list[str] = []
-    whole = _ulog_is_whole(path)
+    if not begins_as_ulog(path):
+        raise RecordError(f"{path.name} is no ULog file: it does not begin with 'ULog'")
+    whole = ulog_is_whole(path)
     extra = {source.partition(".")[0] for source, _ in columns.values()}
     ulog = open_ulog(path, sorted({*PX4_TOPICS, *extra}))
     if ulog.file_corruption or not whole:
@@ -249,27 +251,13 @@ _PX4_PARTS: dict[str, Callable[[Raw, Topics, Mapping[str, Any]], None]] = {
 }
 
 
-def _ulog_is_whole(path: Path) -> bool:
-    """Whether the last message of a ULog ends with the file [ULog]."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(16)
-        if head[:4] != b"ULog":
-            raise RecordError(f"{path.name} is no ULog file: it does not begin with 'ULog'")
-        data = file.read()
-    place, end = 0, size - 16
-    while place + 3 <= end:
-        place += 3 + data[place] + 256 * data[place + 1]
-    return place == end
-
-
 # ---------------------------------------------------------------------- ArduPilot
 
 
 def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
     notes: list[str] = []
     extra = {source.partition(".")[0] for source, _ in columns.values()}
-    log = read_dataflash(path, sorted({*ARDUPILOT_RECORDS, *extra}))
+    log = with_times(read_dataflash(path, sorted({*ARDUPILOT_RECORDS, *extra})))
     if not log.tables:
         raise RecordError(f"{path.name} is no readable DataFlash log: no known record in {log.skipped} bytes")
     if log.skipped:
@@ -291,7 +279,7 @@ def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool
     def times(table: Mapping[str, np.ndarray]) -> np.ndarray:
         return np.asarray(table["TimeUS"], float) * 1e-6
 
-    motion = rows("XKF1") or rows("NKF1")
+    motion = rows("XKF1") or rows("NKF1") or rows("EKF1")
     if motion is not None:
         for names, keys in ((POSITION, ("PN", "PE", "PD")), (VELOCITY, ("VN", "VE", "VD"))):
             _add(raw, names, times(motion), np.column_stack([np.asarray(motion[key], float) for key in keys]))
@@ -309,7 +297,7 @@ def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool
     outputs = rows("RCOU")
     if outputs is not None:
         for number in range(1, 13):
-            pulse = np.asarray(outputs.get(f"C{number}", ()), float)
+            pulse = np.asarray(outputs.get(f"C{number}", outputs.get(f"Ch{number}", ())), float)
             if len(pulse) and np.ptp(pulse) > 1:
                 share = np.clip((pulse - PULSE_LOW_US) / PULSE_SPAN_US, 0.0, 1.0)
                 raw[f"motor_{number}"] = (times(outputs), share, "1")

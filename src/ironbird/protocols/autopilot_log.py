@@ -1,8 +1,8 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units, frames
-are N (about the vehicle's home) and B; positions relative to the autopilot's own origin are converted to home.
-Quantities that a log does not contain are absent; an unreadable file raises `LinkError`.
+Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units,
+frames are N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to
+home. What a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ironbird.protocols.own_states import ARDUPILOT_RECORDS as STATE_RECORDS
 from ironbird.protocols.own_states import PX4_TOPICS as STATE_TOPICS
 from ironbird.protocols.own_states import Change, of_ardupilot, of_px4
 
-# States of PX4's commander, message VehicleStatus of version 1.17 [PX4Sim], with the mode names of its heartbeat.
+# States of PX4's commander, message VehicleStatus of version 1.17 [PX4Sim], in the words that its heartbeat has.
 PX4_STATES = {
     0: "MANUAL", 1: "ALTCTL", 2: "POSCTL", 3: "MISSION", 4: "LOITER", 5: "RTL", 6: "POSITION_SLOW",
     8: "ALTITUDE_CRUISE", 10: "ACRO", 12: "DESCEND", 13: "TERMINATION", 14: "OFFBOARD", 15: "STABILIZED",
@@ -51,23 +51,22 @@ ARDUPILOT_RECORDS = (
     "XKF1", "XKQ", "ORGN", "MODE", "BAT", "RCOU", "GPS", "BARO", "SIM", "SIM2", "MSG", "VER", *STATE_RECORDS,
 )  # fmt: skip
 FIRMWARES = {"ArduCopter": "copter", "ArduPlane": "plane", "ArduRover": "rover", "Rover": "rover", "ArduSub": "sub"}
-# columns of `test_ratio`: above 1 the estimator rejects the measurement
-RATIOS = ("velocity", "position", "height", "heading")
-FIX_3D = 3  # GNSS fix type from which on a position is shown
-UNFINISHED = 255  # bytes: an incomplete last record is normal, as the autopilot is ended while it writes
-# errors due to fields of another version, or damage
-OTHER_FORM = (KeyError, ValueError, IndexError, TypeError, AttributeError)
-LONGEST_S = 6 * 3600.0  # s; a time stamp farther than this from the middle of the log is damaged
+RATIOS = ("velocity", "position", "height", "heading")  # of `test_ratio`: above 1 the estimator rejects
+FIX_3D = 3  # fix type from which on a position is worth showing
+ULOG_HEADER = 16  # bytes before the first message
+UNFINISHED = 255  # bytes: a last record that is cut off is usual, as the autopilot is ended while it writes
+OTHER_FORM = (KeyError, ValueError, IndexError, TypeError, AttributeError)  # fields of another version, or damaged
+LONGEST_S = 6 * 3600.0  # a time so far from the middle of the log is no time but damage
 
 
 @dataclass(frozen=True)
 class Series:
-    """Samples of one quantity: times in s, and values as [row, size]."""
+    """Samples of one quantity: values are [row, size]."""
 
     time_s: np.ndarray
     values: np.ndarray
     unit: str
-    hold: bool = False  # stepwise constant: not to be interpolated
+    hold: bool = False  # steps, not to be interpolated between
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -75,11 +74,11 @@ class Series:
 
 @dataclass
 class AutopilotLog:
-    """Content of an autopilot's own log, in SI units.
+    """What an autopilot wrote down.
 
-    `estimated` has, if they are in the log: position, velocity (N), attitude (q_NB, w x y z), output, battery,
+    `estimated` has, as far as the log does: position, velocity (N), attitude (q_NB, w x y z), output, battery,
     test_ratio (see RATIOS), estimator (number of the one in charge), gnss (position), baro (height). `received` is the
-    true motion that was sent to it and logged: velocity, position (N), attitude, rates (B).
+    true motion that it was sent and logged as such: velocity, position (N), attitude, rates (B).
     """
 
     path: Path
@@ -87,19 +86,19 @@ class AutopilotLog:
     estimated: dict[str, Series] = field(default_factory=dict)
     received: dict[str, Series] = field(default_factory=dict)
     modes: list[tuple[float, str]] = field(default_factory=list)
-    states: list[Change] = field(default_factory=list)  # changes of its estimator, sensors, failsafes, outputs
+    states: list[Change] = field(default_factory=list)  # of its estimator, sensors, failsafes, outputs
     outputs: list[str] = field(default_factory=list)  # names of the columns of `output`
-    notes: list[str] = field(default_factory=list)  # problems of the file
+    notes: list[str] = field(default_factory=list)  # what is wrong with the file
 
     @property
     def span_s(self) -> tuple[float, float]:
-        """First and last time in s of the estimates."""
-        times = [s.time_s for s in (*self.estimated.values(), *self.received.values()) if len(s)]
-        return (min(float(t[0]) for t in times), max(float(t[-1]) for t in times)) if times else (0.0, 0.0)
+        """First and last time of the estimates."""
+        found = [s.time_s for s in (*self.estimated.values(), *self.received.values()) if len(s)]
+        return (min(float(t[0]) for t in found), max(float(t[-1]) for t in found)) if found else (0.0, 0.0)
 
 
 def read_autopilot_log(path: Path, home: Place) -> AutopilotLog:
-    """Read a log; its format follows from the file's ending. `home` is the origin of frame N."""
+    """Read a log by its name's ending; `home` is the origin of N."""
     reader = {".ulg": _read_ulog, ".bin": _read_dataflash}.get(path.suffix.lower())
     if reader is None:
         raise LinkError(f"{path.name}: an autopilot's log ends in .ulg (PX4) or .BIN (ArduPilot)")
@@ -117,7 +116,7 @@ def read_autopilot_log(path: Path, home: Place) -> AutopilotLog:
 def _series(
     time_s: np.ndarray, columns: Sequence[np.ndarray], unit: str, *, keep: np.ndarray | None = None, hold: bool = False
 ) -> Series:
-    """Rows in order of time, each time once; rows with a value that is not finite are left out."""
+    """Rows in the order of time, each time once; rows with a number that is none are left out."""
     values = np.column_stack([np.asarray(column, float) for column in columns])
     good = np.isfinite(values).all(axis=1) & (np.abs(time_s - _median(time_s)) < LONGEST_S)
     if keep is not None:
@@ -132,32 +131,32 @@ def _series(
 
 
 def _median(numbers: np.ndarray) -> float:
-    """Median of the numbers; NaN if one of them is NaN."""
-    ordered = np.sort(numbers, axis=None)  # NaN is sorted to the end
+    """The one in the middle, or the mean of the two; not a number if one of them is none."""
+    ordered = np.sort(numbers, axis=None)  # what is no number comes last
     count = len(ordered)
     if not count or ordered[-1] != ordered[-1]:
         return math.nan
     return 0.5 * float(ordered[(count - 1) // 2]) + 0.5 * float(ordered[count // 2])
 
 
-def _before(times_s: np.ndarray, asked_s: np.ndarray) -> np.ndarray:
-    """For each requested time, the index of the last row at or before it; the first row if there is none."""
+def last_before(times_s: np.ndarray, asked_s: np.ndarray) -> np.ndarray:
+    """For each asked time, the last row at or before it; the first row if there is none."""
     return np.clip(np.searchsorted(times_s, asked_s, side="right") - 1, 0, None)
 
 
-def _changes(time_s: np.ndarray, numbers: np.ndarray, name: Callable[[int], str]) -> list[tuple[float, str]]:
-    """Times at which a numeric state changes, with the name of the new state."""
+def changes_of(time_s: np.ndarray, numbers: np.ndarray, name: Callable[[int], str]) -> list[tuple[float, str]]:
+    """Where a state changes."""
     order = np.argsort(time_s, kind="stable")
-    changes: list[tuple[float, str]] = []
+    found: list[tuple[float, str]] = []
     for row in order:
         text = name(int(numbers[row]))
-        if not changes or changes[-1][1] != text:
-            changes.append((float(time_s[row]), text))
-    return changes
+        if not found or found[-1][1] != text:
+            found.append((float(time_s[row]), text))
+    return found
 
 
 def _moved(home: Place, latitude_deg: np.ndarray, longitude_deg: np.ndarray, height_m: np.ndarray) -> np.ndarray:
-    """Geodetic positions as metres north, east and down of home: [row, 3]."""
+    """Places on the earth as metres north, east, down of home: [row, 3]."""
     rows = zip(latitude_deg.tolist(), longitude_deg.tolist(), height_m.tolist(), strict=True)
     return np.array([to_local(home, *row) for row in rows], float).reshape(-1, 3)
 
@@ -166,14 +165,14 @@ def _moved(home: Place, latitude_deg: np.ndarray, longitude_deg: np.ndarray, hei
 
 
 class _Patient(io.BufferedReader):
-    """File object that stops after too many reads: on some damaged files pyulog loops forever."""
+    """A file that refuses to be read over and over: pyulog goes round in a circle on some damaged ones."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(io.FileIO(path))
-        self._left = 1000 + 2 * path.stat().st_size  # a message has at least three bytes and takes two reads
+        self._left = 1000 + 2 * path.stat().st_size  # a message has three bytes at least and takes two reads
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read up to `size` bytes, and count the call."""
+        """Read, and count."""
         self._left -= 1
         if self._left < 0:
             raise ValueError("its parts lead round in a circle")
@@ -181,17 +180,32 @@ class _Patient(io.BufferedReader):
 
 
 def open_ulog(path: Path, topics: Sequence[str] | None) -> Any:
-    """A ULog file as a pyulog object, with these topics or all; every error of pyulog becomes a `LinkError`."""
+    """A ULog file as pyulog has it, with these topics or all; whatever pyulog stumbles over is a `LinkError`."""
     from pyulog import ULog
 
-    names = None if topics is None else list(topics)
+    wanted = None if topics is None else list(topics)
     try:
-        with contextlib.redirect_stdout(io.StringIO()), _Patient(path) as file:  # pyulog prints, and leaves files open
-            return ULog(file, names, disable_str_exceptions=True)
+        with contextlib.redirect_stdout(io.StringIO()), _Patient(path) as file:  # it prints, and leaves files open
+            return ULog(file, wanted, disable_str_exceptions=True)
     except OSError:
         raise
-    except Exception as error:  # pyulog raises various exceptions on damaged files
+    except Exception as error:  # a reader of others: whatever it stumbles over is the file's fault
         raise LinkError(f"{path.name} is no readable ULog file ({type(error).__name__}: {error})") from None
+
+
+def begins_as_ulog(path: Path) -> bool:
+    """Whether a file has the first bytes of a ULog."""
+    with path.open("rb") as file:
+        return file.read(4) == b"ULog"
+
+
+def ulog_is_whole(path: Path) -> bool:
+    """Whether the last message of a ULog ends with the file [ULog]."""
+    data = path.read_bytes()
+    place, end = ULOG_HEADER, len(data)
+    while place + 3 <= end:
+        place += 3 + data[place] + 256 * data[place + 1]
+    return place == end
 
 
 def _read_ulog(path: Path, home: Place) -> AutopilotLog:
@@ -202,7 +216,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     lost_s = sum(dropout.duration for dropout in ulog.dropouts) / 1000
     if ulog.dropouts:
         log.notes.append(f"PX4 lost {len(ulog.dropouts)} pieces of its log, {lost_s:.1f} s in all")
-    for note, part in _Px4Parts(_Topics(ulog.data_list), log, home):
+    for note, part in _Px4Parts(Topics(ulog.data_list), log, home):
         try:
             part()
         except OTHER_FORM as error:
@@ -210,7 +224,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     return log
 
 
-class _Topics:
+class Topics:
     """Topics of a ULog by name; one without rows counts as missing."""
 
     def __init__(self, data_list: Sequence[Any]) -> None:
@@ -220,8 +234,8 @@ class _Topics:
         return self._found.get((name, number))
 
     def numbers(self, name: str) -> list[int]:
-        """Instance numbers of a topic."""
-        return sorted(number for topic, number in self._found if topic == name)
+        """Instances of a topic."""
+        return sorted(number for found, number in self._found if found == name)
 
 
 def _stamps(data: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -229,7 +243,7 @@ def _stamps(data: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def _sampled(data: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Times of the measurements on which each estimate is based, in s."""
+    """When the measurement was made on which an estimate rests."""
     stamps = np.asarray(data.get("timestamp_sample", data["timestamp"]), float)
     return np.where(stamps > 0, stamps, data["timestamp"]) * 1e-6
 
@@ -240,9 +254,9 @@ def _fields(data: Mapping[str, np.ndarray], name: str, count: int) -> list[np.nd
 
 @dataclass
 class _Px4Parts:
-    """Reads each quantity of a PX4 log separately, so that a field of another version affects only one of them."""
+    """Each quantity of a log of PX4 apart, so that one of another version does not lose the others."""
 
-    topics: _Topics
+    topics: Topics
     log: AutopilotLog
     home: Place
 
@@ -291,7 +305,7 @@ class _Px4Parts:
     def modes(self) -> None:
         data = self.topics("vehicle_status")
         if data is not None:
-            self.log.modes = _changes(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
+            self.log.modes = changes_of(_stamps(data), data["nav_state"], lambda n: PX4_STATES.get(n, f"state {n}"))
 
     def battery(self) -> None:
         data = self.topics("battery_status")
@@ -308,7 +322,7 @@ class _Px4Parts:
                 continue
             base = _stamps(data) if base is None else base
             for i, column in enumerate(_fields(data, "control", most)):
-                used = np.isfinite(column)  # PX4 writes NaN for an output that does not exist or is stopped
+                used = np.isfinite(column)  # PX4 writes NaN for what is not there, or stopped
                 if used.any() and (word == "motor" or np.any(column[used] != 0)):
                     names.append(f"{word} {i + 1}")
                     columns.append(np.interp(base, _stamps(data), np.where(used, column, 0.0)))
@@ -323,12 +337,12 @@ class _Px4Parts:
         numbers = self.topics.numbers("estimator_status")
         if not numbers:
             return
-        flags = self.topics("estimator_status", numbers[0])
-        assert flags is not None
-        time_s = _stamps(flags)
-        in_charge = np.full(len(time_s), numbers[0])
+        chosen = self.topics("estimator_status", numbers[0])
+        assert chosen is not None
+        time_s = _stamps(chosen)
+        wanted = np.full(len(time_s), numbers[0])
         if data is not None:
-            in_charge = np.asarray(data["primary_instance"])[_before(_stamps(data), time_s)]
+            wanted = np.asarray(data["primary_instance"])[last_before(_stamps(data), time_s)]
         ratios = np.full((len(time_s), len(RATIOS)), np.nan)
         for number in numbers:
             one = self.topics("estimator_status", number)
@@ -339,7 +353,7 @@ class _Px4Parts:
                     for name in ("vel", "pos", "hgt", "hdg")
                 ]
             )
-            ratios[in_charge == number] = of_one[in_charge == number]
+            ratios[wanted == number] = of_one[wanted == number]
         self.log.estimated["test_ratio"] = _series(time_s, list(ratios.T), "1")
 
     def gnss(self) -> None:
@@ -361,14 +375,14 @@ class _Px4Parts:
 
 def _read_dataflash(path: Path, home: Place) -> AutopilotLog:
     log = AutopilotLog(path, "ardupilot")
-    flash = read_dataflash(path, ARDUPILOT_RECORDS)
-    if not flash.tables:
+    found = read_dataflash(path, ARDUPILOT_RECORDS)
+    if not found.tables:
         raise LinkError(
-            f"{path.name} is no readable DataFlash log: none of its {flash.skipped} bytes are a known record"
+            f"{path.name} is no readable DataFlash log: none of its {found.skipped} bytes are a known record"
         )
-    if flash.skipped > UNFINISHED:
-        log.notes.append(f"the file is damaged or cut off ({flash.skipped} bytes); what could be read is shown")
-    for note, part in _ardupilot_parts(_Records(flash.tables), log, home):
+    if found.skipped > UNFINISHED:
+        log.notes.append(f"the file is damaged or cut off ({found.skipped} bytes); what could be read is shown")
+    for note, part in _ardupilot_parts(Records(found.tables), log, home):
         try:
             part()
         except OTHER_FORM as error:
@@ -376,22 +390,22 @@ def _read_dataflash(path: Path, home: Place) -> AutopilotLog:
     return log
 
 
-class _Records:
-    """Tables of a DataFlash log by record name; those without rows count as missing."""
+class Records:
+    """Tables of a DataFlash log by name, as far as there are rows."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self._tables = tables
 
-    def __call__(self, name: str, **fields: int) -> Table | None:
-        """Rows of one kind of record whose fields have the given values."""
+    def __call__(self, name: str, **wanted: int) -> Table | None:
+        """Rows of one kind of record, with fields of given values."""
         table = self._tables.get(name)
         if table is None:
             return None
         count = len(table["TimeUS"])
-        if not fields:
+        if not wanted:
             return table
         keep = np.ones(count, bool)
-        for key, value in fields.items():
+        for key, value in wanted.items():
             keep &= table[key] == value
         return {column: values[keep] for column, values in table.items()} if keep.any() else None
 
@@ -400,11 +414,11 @@ class _Records:
         return self("XKF4", C=0)
 
     def chosen(self, name: str) -> Table | None:
-        """Rows of the estimator core that was in charge at the time: field PI of XKF4."""
+        """Rows of the estimator that was in charge at the time: field PI of XKF4."""
         table, leaders = self(name), self._leaders
         if table is None or leaders is None:
             return self(name, C=0)
-        keep = table["C"] == leaders["PI"][_before(_boot_s(leaders), _boot_s(table))]
+        keep = table["C"] == leaders["PI"][last_before(_boot_s(leaders), _boot_s(table))]
         return {column: values[keep] for column, values in table.items()} if keep.any() else None
 
 
@@ -416,8 +430,8 @@ def _pick(table: Table, *names: str) -> list[np.ndarray]:
     return [np.asarray(table[name], float) for name in names]
 
 
-def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Name and reader of each quantity, separate so that a field of another version affects only one of them."""
+def _ardupilot_parts(records: Records, log: AutopilotLog, home: Place) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Each quantity apart, so that one of another version does not lose the others."""
 
     def plain(
         into: dict[str, Series], name: str, table: Table | None, unit: str, *columns: str, hold: bool = False
@@ -430,11 +444,11 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         if table is None:
             return
         plain(log.estimated, "velocity", table, "m/s", "VN", "VE", "VD")
-        origin = records("ORGN", Type=0)  # 0: origin of the estimator, 1: home
+        origin = records("ORGN", Type=0)  # 0: of the estimator, 1: home
         if origin is None:
             log.notes.append("the estimator's origin is not in the log: its position cannot be placed")
             return
-        places = _moved(home, *_pick(origin, "Lat", "Lng", "Alt"))[_before(_boot_s(origin), _boot_s(table))]
+        places = _moved(home, *_pick(origin, "Lat", "Lng", "Alt"))[last_before(_boot_s(origin), _boot_s(table))]
         moved = places + np.column_stack(_pick(table, "PN", "PE", "PD"))
         log.estimated["position"] = _series(_boot_s(table), list(moved.T), "m")
 
@@ -444,17 +458,17 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         plain(log.received, "attitude", records("SIM"), "1", "Q1", "Q2", "Q3", "Q4")
 
     def modes() -> None:
-        table, messages, version = records("MODE"), records("MSG"), records("VER")
-        texts = [*(version["FWS"].tolist() if version else []), *(messages["Message"].tolist() if messages else [])]
+        table, told, version = records("MODE"), records("MSG"), records("VER")
+        texts = [*(version["FWS"].tolist() if version else []), *(told["Message"].tolist() if told else [])]
         words = [text.decode("ascii", "replace") for text in texts]
         kind = next((kind for text in words for word, kind in FIRMWARES.items() if text.startswith(word)), "")
         names = ardupilot_modes(kind) if kind else {}
         if table is not None:
-            log.modes = _changes(_boot_s(table), table["ModeNum"], lambda n: names.get(n, f"mode {n}"))
+            log.modes = changes_of(_boot_s(table), table["ModeNum"], lambda n: names.get(n, f"mode {n}"))
 
     def outputs() -> None:
         table = records("RCOU")
-        used = [i for i in range(1, 15) if table is not None and np.any(table[f"C{i}"] != 0)]  # 0: no output
+        used = [i for i in range(1, 15) if table is not None and np.any(table[f"C{i}"] != 0)]  # 0: puts out nothing
         if table is not None and used:
             log.outputs = [f"output {i}" for i in used]
             columns = [1e-6 * column for column in _pick(table, *(f"C{i}" for i in used))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ FORMS: dict[str, tuple[str, float]] = {  # letter of a format: numpy's type, fac
     "Z": ("S64", 1), "M": ("<u1", 1), "q": ("<i8", 1), "Q": ("<u8", 1),
     "c": ("<i2", 0.01), "C": ("<u2", 0.01), "e": ("<i4", 0.01), "E": ("<u4", 0.01), "L": ("<i4", 1e-7),
 }  # fmt: skip
+AT_ONCE = 1 << 16  # rows that are taken out of the file together: their indices take eight times their own memory
 SIZES = {letter: np.dtype(kind).itemsize for letter, (kind, _) in FORMS.items()}
 
 Table = dict[str, np.ndarray]  # column name: values
@@ -34,6 +35,7 @@ class DataFlash:
 
     tables: dict[str, Table]
     skipped: int
+    places: dict[str, np.ndarray] = field(default_factory=dict)  # where in the file each row of a table stands
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ def _form_of(body: bytes) -> tuple[int, _Form] | None:
     return (number, form) if complete and whole == size else None
 
 
-def read_dataflash(path: Path, wanted: Collection[str]) -> DataFlash:
-    """Read the records with the wanted names from a file."""
+def read_dataflash(path: Path, wanted: Collection[str] | None) -> DataFlash:
+    """Read the wanted records of a file; None: all."""
     data = path.read_bytes()
     forms = {FMT: _Form("FMT", FMT_BODY.size + 3, "BBnNZ", ["Type", "Length", "Name", "Format", "Columns"])}
     places: dict[int, list[int]] = {}
@@ -83,18 +85,45 @@ def read_dataflash(path: Path, wanted: Collection[str]) -> DataFlash:
             described = _form_of(data[place + 3 : place + form.size])
             if described is not None:
                 forms.setdefault(*described)
-        elif form.name in wanted:
+        elif form.columns and (wanted is None or form.name in wanted):
             places.setdefault(number, []).append(place)
         place += form.size
     raw = np.frombuffer(data, np.uint8)
-    return DataFlash({forms[n].name: _table(raw, forms[n], np.array(at)) for n, at in places.items()}, skipped)
+    tables = {forms[n].name: _table(raw, forms[n], np.array(at)) for n, at in places.items()}
+    return DataFlash(tables, skipped, {forms[n].name: np.array(at) for n, at in places.items()})
 
 
 def _table(raw: np.ndarray, form: _Form, places: np.ndarray) -> Table:
-    body = np.ascontiguousarray(raw[places[:, None] + np.arange(3, form.size)])
+    inside = np.arange(3, form.size)
+    pieces = [raw[places[row : row + AT_ONCE, None] + inside] for row in range(0, len(places), AT_ONCE)]
+    body = np.ascontiguousarray(np.concatenate(pieces))
     rows = body.view(form.dtype)[:, 0]
     table = {}
     for column, kind in zip(form.columns, form.kinds, strict=True):
         factor = FORMS[kind][1]
         table[column] = rows[column] if factor == 1 else rows[column] * factor
     return table
+
+
+def with_times(found: DataFlash) -> DataFlash:
+    """All tables with TimeUS, which logs before 2015 lack: from milliseconds, or the time of the record before."""
+    tables: dict[str, Table] = {}
+    bare: list[str] = []
+    for name, table in found.tables.items():
+        stamp: str | None = next((column for column in ("TimeUS", "TimeMS") if column in table), None)
+        if name == "GPS" and "T" in table and "TimeMS" in table:  # TimeMS is then the time of the week
+            stamp = "T"
+        if stamp is None or table[stamp].dtype.kind not in "iuf" or table[stamp].ndim != 1:
+            bare.append(name)
+        else:
+            tables[name] = {**table, "TimeUS": table[stamp].astype(float) * (1.0 if stamp == "TimeUS" else 1e3)}
+    places = [found.places[name] for name in tables]
+    if not places:
+        return DataFlash({}, found.skipped)
+    where, when = np.concatenate(places), np.concatenate([table["TimeUS"] for table in tables.values()])
+    order = np.argsort(where)
+    where, when = where[order], when[order]
+    for name in bare:
+        rows = np.clip(np.searchsorted(where, found.places[name]) - 1, 0, None)
+        tables[name] = {**found.tables[name], "TimeUS": when[rows]}
+    return DataFlash(tables, found.skipped, found.places)

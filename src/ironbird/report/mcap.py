@@ -177,33 +177,51 @@ class _Standard:
     def messages(self, row: int, time_ns: int) -> Iterator[Message]:
         """Standard messages at one log row, as far as the log has their signals."""
         if self.place is not None and self.attitude is not None and self.speed is not None and self.rates is not None:
-            place, turn = _xyz(NED_ENU @ self.place[row]), _turn(self.attitude[row])
-            motion = {"linear": _xyz(FRD_FLU @ self.speed[row]), "angular": _xyz(FRD_FLU @ self.rates[row])}
-            yield "/odom", "nav_msgs/Odometry", {
-                "header": header(time_ns, "map"), "child_frame_id": "base_link",
-                "pose": {"pose": {"position": place, "orientation": turn}, "covariance": [0.0] * 36},
-                "twist": {"twist": motion, "covariance": [0.0] * 36},
-            }  # fmt: skip
-            yield "/tf", "tf2_msgs/TFMessage", {
-                "transforms": [
-                    {
-                        "header": header(time_ns, "map"), "child_frame_id": "base_link",
-                        "transform": {"translation": place, "rotation": turn},
-                    }
-                ]
-            }  # fmt: skip
+            yield from motion_messages(time_ns, self.place[row], self.attitude[row], self.speed[row], self.rates[row])
         if self.accel is not None and self.gyro is not None:
-            yield "/imu", "sensor_msgs/Imu", {
-                "header": header(time_ns, "base_link"), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
-                "orientation_covariance": [-1.0, *[0.0] * 8],  # the sensor has none
-                "angular_velocity": _xyz(FRD_FLU @ self.gyro[row]), "angular_velocity_covariance": [0.0] * 9,
-                "linear_acceleration": _xyz(FRD_FLU @ self.accel[row]), "linear_acceleration_covariance": [0.0] * 9,
-            }  # fmt: skip
+            yield imu_message(time_ns, self.gyro[row], self.accel[row])
         latitude, longitude, height, kind = self.fix
         if latitude is not None and longitude is not None and height is not None:
             good = kind is None or kind[row] >= 2
-            yield "/fix", "sensor_msgs/NavSatFix", {
-                "header": header(time_ns, "base_link"), "status": {"status": 0 if good else -1, "service": 1},
-                "latitude": float(np.degrees(latitude[row])), "longitude": float(np.degrees(longitude[row])),
-                "altitude": float(height[row]), "position_covariance": [0.0] * 9, "position_covariance_type": 0,
-            }  # fmt: skip
+            place = float(np.degrees(latitude[row])), float(np.degrees(longitude[row])), float(height[row])
+            yield fix_message(time_ns, place, bool(good))
+
+
+def motion_messages(
+    time_ns: int, place_N: np.ndarray, q_NB: np.ndarray, velocity_B: np.ndarray, rates_B: np.ndarray
+) -> Iterator[Message]:
+    """`/odom` and `/tf` of one instant; all arguments in Ironbird's axes."""
+    place, turn = _xyz(NED_ENU @ place_N), _turn(q_NB)
+    motion = {"linear": _xyz(FRD_FLU @ velocity_B), "angular": _xyz(FRD_FLU @ rates_B)}
+    yield "/odom", "nav_msgs/Odometry", {
+        "header": header(time_ns, "map"), "child_frame_id": "base_link",
+        "pose": {"pose": {"position": place, "orientation": turn}, "covariance": [0.0] * 36},
+        "twist": {"twist": motion, "covariance": [0.0] * 36},
+    }  # fmt: skip
+    yield "/tf", "tf2_msgs/TFMessage", {
+        "transforms": [
+            {
+                "header": header(time_ns, "map"), "child_frame_id": "base_link",
+                "transform": {"translation": place, "rotation": turn},
+            }
+        ]
+    }  # fmt: skip
+
+
+def imu_message(time_ns: int, rates_B: np.ndarray, acceleration_B: np.ndarray) -> Message:
+    """`/imu` of one instant, in rad/s and m/s^2 of Ironbird's axes."""
+    return "/imu", "sensor_msgs/Imu", {
+        "header": header(time_ns, "base_link"), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
+        "orientation_covariance": [-1.0, *[0.0] * 8],  # the sensor has none
+        "angular_velocity": _xyz(FRD_FLU @ rates_B), "angular_velocity_covariance": [0.0] * 9,
+        "linear_acceleration": _xyz(FRD_FLU @ acceleration_B), "linear_acceleration_covariance": [0.0] * 9,
+    }  # fmt: skip
+
+
+def fix_message(time_ns: int, place: tuple[float, float, float], good: bool) -> Message:
+    """`/fix` of one instant: latitude and longitude in degrees, height in m."""
+    return "/fix", "sensor_msgs/NavSatFix", {
+        "header": header(time_ns, "base_link"), "status": {"status": 0 if good else -1, "service": 1},
+        "latitude": place[0], "longitude": place[1], "altitude": place[2],
+        "position_covariance": [0.0] * 9, "position_covariance_type": 0,
+    }  # fmt: skip

@@ -19,7 +19,7 @@ from ironbird.blocks.actuators.motor import IDLE_THROTTLE
 from ironbird.flight.flight import flying
 from ironbird.flight.set_points import attitude_set, rate_set, velocity_set
 from ironbird.report.flight.curves import Json, flag_pieces, packed
-from ironbird.report.flight.plots import AXIS, Plots, Span, base_layout, ink, panels_of
+from ironbird.report.flight.plots import AXIS, Plots, Span, TimePlots, base_layout, ink, panels_of
 from ironbird.tuning.steps import Answer
 from ironbird.vehicles import places as at
 
@@ -180,7 +180,8 @@ def spectrum_panels(plots: Plots) -> list[Json]:
         path = tap if tap in plots.log else true
         if path in plots.log:
             whose = "IMU 1" if path == tap else "true motion"
-            key = _spectrum(plots, f"spectrum-{title.lower()}", factor * plots.values(path), unit)
+            step_s = float(np.median(np.diff(plots.time_s())))
+            key = spectrum_figure(plots, f"spectrum-{title.lower()}", factor * plots.values(path), step_s, unit)
             made.append((f"{title} spectrum", f"{unit} per √Hz over Hz, {whose}", key))
     return panels_of(made)
 
@@ -193,8 +194,8 @@ def amplitude_density(values: np.ndarray, step_s: float) -> tuple[np.ndarray, np
     return hertz, np.sqrt(spectra.gxx.mean(axis=0))
 
 
-def _spectrum(plots: Plots, key: str, values: np.ndarray, unit: str) -> str:
-    step_s = float(np.median(np.diff(plots.time_s())))
+def spectrum_figure(plots: TimePlots, key: str, values: np.ndarray, step_s: float, unit: str) -> str:
+    """The amplitude density of three axes over the frequency; nothing if a value is missing."""
     data = []
     for i, axis in enumerate(("x", "y", "z")):
         column = values[:, i]

@@ -151,14 +151,16 @@ const Plots = (() => {
       for (const shape of this.layout.shapes || []) if (shape.type === "rect") {
         c.fillStyle = ink(shape.fillcolor);
         const x0 = Math.max(this.across(shape.x0), box.l), x1 = Math.min(this.across(shape.x1), box.r);
+        c.globalAlpha = shape.opacity || 1;
         if (x1 > x0) c.fillRect(x0, box.t, x1 - x0, box.b - box.t);
+        c.globalAlpha = 1;
       }
       this.axes.forEach((axis, i) => this.axis(c, axis, spans[i], box));
       for (const shape of this.layout.shapes || []) if (shape.type === "line") {
         const x = this.across(shape.x0);
-        c.strokeStyle = ink(shape.line.color); c.lineWidth = shape.line.width;
+        c.strokeStyle = ink(shape.line.color); c.lineWidth = shape.line.width; c.globalAlpha = shape.opacity || 1;
         if (x >= box.l && x <= box.r + 1) line(c, x, box.t, x, box.b);
-        c.lineWidth = 1;
+        c.lineWidth = 1; c.globalAlpha = 1;
       }
       const taken = []; // above the plot, from left to right
       for (const note of this.layout.annotations || []) this.note(c, note, box, taken);
