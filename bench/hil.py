@@ -204,7 +204,7 @@ def over_the_line(
         line = start(sys.executable, "-m", "ironbird.transport.serial_wire", str(options.baud))
         assert line.stdin is not None and line.stdout is not None
         near, far = line.stdout.readline().split()
-        board = start(*ironbird, "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))
+        board = start(*ironbird, "connect", "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))
         assert board.stderr is not None
         board.stderr.readline()  # it is ready
         cable = ["--port", near, "--baud", str(options.baud)]
@@ -213,7 +213,7 @@ def over_the_line(
             cable = ["--udp", str(port)]
             links = ["--link", f"board=serial:{near}:{options.baud}", "--link", f"bench=udpout:127.0.0.1:{port}"]
             ours = [sys.executable, __file__, "--single", near, str(options.baud), str(port)]
-            between = start(*(ours if way == "single" else [*ironbird, "route", "--priority", *links]))
+            between = start(*(ours if way == "single" else [*ironbird, "connect", "route", "--priority", *links]))
             assert between.stdin is not None
         rest = ["--until", str(options.seconds), "--seed", str(seed), "--headless", "--out", str(folder), *sets]
         command = [*ironbird, "hil", *cable, *rest, *(["--no-priority"] if options.no_priority else [])]

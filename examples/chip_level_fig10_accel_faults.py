@@ -1,8 +1,8 @@
 """[ChipLevel] Fig. 10: an accelerometer that is noisy and then open, with one IMU and with three.
 
 Prints what became of each flight and writes the flight page of the crash. The paper's second fault is an open circuit
-of the link to the chip, which silences accelerometer and gyro alike; an accelerometer that alone reads zero lets the
-vehicle fly away instead.
+of the link to the chip, which silences accelerometer and gyro alike; with an accelerometer that alone reads zero the
+vehicle completes its mission.
 
     python examples/chip_level_fig10_accel_faults.py        writes out/chip_level_fig10_accel_faults.html
 """

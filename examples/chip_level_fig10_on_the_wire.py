@@ -46,8 +46,8 @@ def main() -> None:
     print(words())
     for case, faults in CASES.items():
         flight = ib.fly("quad_f450", control="chips", mission="hover", faults=faults, seed=1, until_s=35.0)
-        anew = sum("anew" in event.text for event in flight.autopilot_events)
-        print(f"{case:18} {flight.outcome}; driver restarted {anew} times; {flight.link['buses']}")
+        restarts = sum("restarted" in event.text for event in flight.autopilot_events)
+        print(f"{case:18} {flight.outcome}; driver restarted {restarts} times; {flight.link['buses']}")
         for witness in flight.witnesses:
             print(f"{'':18} {witness.sentence()}")
         if case == "noise, then open":

@@ -2,11 +2,11 @@
 
     python examples/chip_level_fig8_temperature.py
 
-The authors' record is not public; their printed drift polynomial of an ICM-20689 is the truth here. The "experiment"
-is a chip with that drift, its own noise and bias. It is warmed twice; from the first run a cubic is fitted to each
-axis, and a second chip with that cubic is the simulation of the second run. The index is Eq. 28 with the deviation as
-the figure and 10 % of it as the tolerable error. Table 2 itself is worked out from its printed errors. The page is
-written to `out/`.
+The authors' record is not public; the drift polynomial of an ICM-20689 in their released Simulink model, which the
+paper does not print, is the truth here. The "experiment" is a chip with that drift, its own noise and bias. It is
+warmed twice; from the first run a cubic is fitted to each axis, and a second chip with that cubic is the simulation of
+the second run. The index is Eq. 28 with the deviation as the figure and 10 % of it as the tolerable error. Table 2
+itself is worked out from its printed errors. The page is written to `out/`.
 """
 
 from __future__ import annotations

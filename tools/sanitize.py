@@ -150,7 +150,7 @@ def codec() -> str:
 @contextlib.contextmanager
 def standin(*options: str) -> Iterator[None]:
     """The reference autopilot in a process of the usual build."""
-    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "autopilot", *options]
+    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "connect", "autopilot", *options]
     variables = {name: value for name, value in os.environ.items() if name not in SKIPPED}
     with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL) as process:
         try:

@@ -40,7 +40,13 @@ EXAMPLES = (
 )
 KEYS = (
     ("instance", "1", "number of the part, from 1; only for faults whose targets have `{instance}`"),
-    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary"),
+    (
+        "axis",
+        "all",
+        "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary. `open`, `short`, "
+        "`stuck`, `delay` and `dropout` of sensors act on the whole vector (`short` with an axis: full scale there, 0 "
+        "on the others)",
+    ),
     ("severity", "1", "0 to 1; what it means is written at each fault, linear between"),
     ("start", "0", "seconds; with `when`, after the condition first holds"),
     ("end, duration", "never", "seconds: when it ends, or how long it lasts"),

@@ -30,6 +30,7 @@ TABLE = ROOT / "docs" / "sources.toml"
 PAGE = ROOT / "docs" / "sources.md"
 STATES = ("works", "partly", "not yet")
 COMMANDS = ("ironbird", "make", "python")
+SHOW_NOTHING = ("pytest.mark.skip", "pytest.mark.xfail")
 command_of = cache(get_command)
 HEAD = """# What the sources ask for
 
@@ -81,12 +82,14 @@ def read(table: Path = TABLE) -> list[Document]:
 
 
 def all_tests(root: Path = ROOT) -> dict[str, set[str]]:
-    """Names of the test functions of each test file."""
+    """Names of the test functions of each test file, without those that are always skipped or expected to fail."""
     return {
         path.relative_to(root).as_posix(): {
             node.name
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name.startswith("test_")
+            and not any(ast.unparse(mark).partition("(")[0] in SHOW_NOTHING for mark in node.decorator_list)
         }
         for path in sorted((root / "tests").rglob("test_*.py"))
     }
@@ -122,7 +125,11 @@ def problem_of_command(citation: str) -> str:
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
         return "" if words and words[0] in targets else f"`{citation}`: the Makefile has no such target"
     if program == "python":
-        return "" if words and (ROOT / words[0]).is_file() else f"`{citation}`: no such script"
+        if not words or not (ROOT / words[0]).is_file():
+            return f"`{citation}`: no such script"
+        script = (ROOT / words[0]).read_text(encoding="utf-8")
+        unknown = [word for word in words if word.startswith("--") and f'"{word}"' not in script]
+        return f"`{citation}`: no option {unknown[0]}" if unknown else ""
     command = command_of(app)
     while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
         if words[0] not in command.commands:
@@ -167,6 +174,13 @@ def follow(table: Path, tests: dict[str, set[str]]) -> None:
         if citation not in places and len(places) == 1:
             text = text.replace(f'"{citation}"', f'"{places[0]}"')
     table.write_text(text, encoding="utf-8")
+
+
+def summary(documents: list[Document]) -> str:
+    """How many rows there are in each state, as README states it."""
+    count = Counter(row.state for document in documents for row in document.rows)
+    works, partly, missing = (count[state] for state in STATES)
+    return f"{works} of {count.total()} work, {partly} work partly, {missing} not yet"
 
 
 def line(cells: Iterable[object]) -> str:

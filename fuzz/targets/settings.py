@@ -40,7 +40,7 @@ def check(data: bytes) -> None:
         lambda: {"options": options_of([text])},
         lambda: {"weather": weather_of(text, 0.0)},
         lambda: {"weather": weather_of(None, 0.0, text)},
-        lambda: {"place": home_of(text)},
+        lambda: {"place": home_of(text, None, "quad_f450")},
         lambda: {"requirements": (Requirement.of(text),)},
     ]
     said = attempt(readers[kind])

@@ -130,19 +130,19 @@ def test_a_guest_sees_all_and_moves_nothing(app: Served) -> None:
 
 def test_the_command_line_does_what_the_page_does(app: Served) -> None:
     run = CliRunner().invoke
-    begun = run(cli, ["app-do", "start", "paused=true", "speed=max", "until_s=30", "--url", app.url])
+    begun = run(cli, ["app", "do", "start", "paused=true", "speed=max", "until_s=30", "--url", app.url])
     assert begun.exit_code == 0, begun.output
     name = json.loads(begun.output)["flight"]
     app.until(name, state="paused")
-    assert run(cli, ["app-do", "step", f"flight={name}", "exchanges=500", "--url", app.url]).exit_code == 0
-    assert run(cli, ["app-do", "branch", f"flight={name}", "--url", app.url]).exit_code == 0
-    refused = run(cli, ["app-do", "arm", "flight=none", "--url", app.url])
+    assert run(cli, ["app", "do", "step", f"flight={name}", "exchanges=500", "--url", app.url]).exit_code == 0
+    assert run(cli, ["app", "do", "branch", f"flight={name}", "--url", app.url]).exit_code == 0
+    refused = run(cli, ["app", "do", "arm", "flight=none", "--url", app.url])
     assert refused.exit_code == 1 and "refused: unknown flight" in refused.output
-    ended = run(cli, ["app-do", "end", f"flight={name}", "--url", app.url])
+    ended = run(cli, ["app", "do", "end", f"flight={name}", "--url", app.url])
     assert json.loads(ended.output)["verdict"] == "pass"
     assert app.ask(f"/report/{name}/flight.html")[0] == 200
     for wrong in ("http://127.0.0.1:1/?token=x", "nowhere"):
-        failed = run(cli, ["app-do", "arm", "--url", wrong])
+        failed = run(cli, ["app", "do", "arm", "--url", wrong])
         assert failed.exit_code == 2 and "error: " in failed.output
 
 
@@ -150,7 +150,7 @@ def test_the_command_line_has_every_action(app: Served) -> None:
     for action, function in ACTIONS.items():
         named = inspect.signature(function).parameters
         unknown = [f"{key}=none" for key in ("flight", "of", "vehicle", "campaign", "stored") if key in named]
-        said = CliRunner().invoke(cli, ["app-do", action, *unknown, "--url", app.url])
+        said = CliRunner().invoke(cli, ["app", "do", action, *unknown, "--url", app.url])
         assert said.exit_code == 1 and "refused: " in said.output, said.output  # by the action itself:
         assert "unknown action" not in said.output
 

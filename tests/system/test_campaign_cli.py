@@ -122,7 +122,7 @@ def test_case_list_schema_and_suites() -> None:
     ]  # fmt: skip
     assert "Small flights: 6 flights" in ironbird("case", "list", "small.toml").output
     assert json.loads(ironbird("case", "schema").output)["title"] == "CaseFile"
-    assert "rflysimsafe" in ironbird("case", "suites").output
+    assert "rflysimsafe" in ironbird("case", "list").output
     assert (
         "unknown suite 'rflysimsaf'; did you mean 'rflysimsafe'"
         in ironbird("case", "list", "rflysimsaf", code=2).output
@@ -280,7 +280,7 @@ def test_rerun_is_equal(place: Path) -> None:
 
 
 def test_bench() -> None:
-    found = json.loads(ironbird("bench", "campaign", "--flights", "8", "--workers", "1", "--json").output)
+    found = json.loads(ironbird("bench", "campaign", "8", "--workers", "1", "--json").output)
     assert found["flights"] == 8 and found["rerun_equal"] is True
     assert found["verdicts"]["error"] == found["verdicts"]["open"] == 0
     assert 0.0 < found["share_outside_kernel"] < 1.0 and 0.1 < found["peak_memory_gb"] < 4.0

@@ -63,7 +63,10 @@ def test_fly_writes_log_page_and_summary(tmp_path: Path) -> None:
         (["fly", "quad_f450", "--set", "body.mass=heavy"], "'heavy' is not a number"),
         (["fly", "quad_f450", "--fault", "rotor.speedloss@1"], "did you mean 'rotor.speed_loss@1'"),
         (["fly", "quad_f450", "--until", "1", "--out", "/proc/nope"], "cannot write results to /proc/nope"),
-        (["show", "nothing.toml"], "nothing.toml:1:1: file: it does not exist; give a vehicle of the catalogue"),
+        (
+            ["vehicle", "show", "nothing.toml"],
+            "nothing.toml:1:1: file: it does not exist; give a vehicle of the catalogue",
+        ),
     ],
 )
 def test_mistakes_end_with_a_sentence_and_code_2(tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -72,11 +75,11 @@ def test_mistakes_end_with_a_sentence_and_code_2(tmp_path: Path, arguments: list
 
 
 def test_vehicles_faults_and_show(tmp_path: Path) -> None:
-    rows = json.loads(ironbird("vehicles", "--json", cwd=tmp_path).stdout)
+    rows = json.loads(ironbird("vehicle", "list", "--json", cwd=tmp_path).stdout)
     assert {"quad_f450", "quad_f450_coptersim", "quad_f450_mpsoc"} <= {row["id"] for row in rows}
-    assert "quad_f450_mpsoc" in ironbird("vehicles", cwd=tmp_path).stdout
-    assert "rotor.speed_loss@1" in ironbird("faults", cwd=tmp_path).stdout
-    shown = ironbird("show", "quad_f450", "--source", "model.c", cwd=tmp_path).stdout
+    assert "quad_f450_mpsoc" in ironbird("vehicle", "list", cwd=tmp_path).stdout
+    assert "rotor.speed_loss@1" in ironbird("fault", "list", cwd=tmp_path).stdout
+    shown = ironbird("vehicle", "show", "quad_f450", "--source", "model.c", cwd=tmp_path).stdout
     assert "body" in shown and "picture: out/quad_f450.svg" in shown
     assert (tmp_path / "out" / "quad_f450.svg").read_text().startswith(("<svg", "<?xml"))
     assert "ib_model_rates" in (tmp_path / "model.c").read_text()
@@ -121,6 +124,6 @@ def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
 
 
 def test_bench_measures_all_figures(tmp_path: Path) -> None:
-    figures = json.loads(ironbird("bench", "--quick", "--json", cwd=tmp_path).stdout)
+    figures = json.loads(ironbird("bench", "kernel", "--quick", "--json", cwd=tmp_path).stdout)
     assert figures["single_lane"]["us_per_ms"] > 0 and figures["lanes"]["ratio_to_jsbsim"] > 1
     assert figures["jsbsim"]["aircraft"] == "F450"

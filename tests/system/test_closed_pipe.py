@@ -13,7 +13,9 @@ from ironbird.cli.exit_codes import NOBODY_READS
 
 
 @pytest.mark.parametrize(
-    "arguments", [["faults"], ["faults", "--json"], ["vehicles"], ["show", "quad_f450"]], ids=" ".join
+    "arguments",
+    [["fault", "list"], ["fault", "list", "--json"], ["vehicle", "list"], ["vehicle", "show", "quad_f450"]],
+    ids=" ".join,
 )
 def test_a_reader_that_is_gone_is_no_error(tmp_path: Path, arguments: list[str]) -> None:
     read, write = os.pipe()
@@ -30,7 +32,7 @@ def test_a_reader_that_is_gone_is_no_error(tmp_path: Path, arguments: list[str])
     assert (done.returncode, done.stderr) == (NOBODY_READS, "")
 
 
-@pytest.mark.parametrize("verb", ["faults", "show quad_f450"])
+@pytest.mark.parametrize("verb", ["fault list", "vehicle show quad_f450"])
 def test_head_gets_its_line(tmp_path: Path, verb: str) -> None:
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m ironbird.cli {verb} | head -1"], cwd=tmp_path, capture_output=True, text=True

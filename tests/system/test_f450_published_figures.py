@@ -24,7 +24,7 @@ from ironbird.vehicles.templates.multicopter import MulticopterSpec, build
 
 CRUISE_HEIGHT_M = 10.0
 HOVER_G, LEVEL_G = 9.8, 9.80665
-# Hover speed (rad/s), hover throttle, level-flight speed at 15 degrees tilt (m/s), as printed
+# Hover speed (rad/s), hover throttle, level-flight speed at 15 degrees tilt (m/s): computed from the printed parameters
 PUBLISHED = {
     "quad_f450": (607.76, 0.6439, 7.41),
     "quad_f450_coptersim": (557.14, 0.6085, 8.18),

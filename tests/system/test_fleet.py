@@ -64,24 +64,24 @@ def test_the_command_prints_writes_and_ends_with_1_if_a_flight_is_not_completed(
 ) -> None:
     good = rows["rover_differential"]
     monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good])
-    run = CliRunner().invoke(app, ["fleet", "--vehicle", "rover_differential", "--seeds", "2", "--json"])
+    run = CliRunner().invoke(app, ["bench", "fleet", "rover_differential", "--seeds", "2", "--json"])
     assert run.exit_code == 0
     (data,) = json.loads(run.stdout)
     assert (data["vehicle"], data["completed"], data["rms_m"]) == ("rover_differential", 2, good.rms_m)
 
     late = dataclasses.replace(good, completed=1, lost=0)  # whole, but somewhere else
     monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good, late])
-    assert good.good and not late.good and CliRunner().invoke(app, ["fleet"]).exit_code == 1
+    assert good.good and not late.good and CliRunner().invoke(app, ["bench", "fleet"]).exit_code == 1
 
     bad = dataclasses.replace(good, completed=1, lost=1, rms_m=math.nan)
     monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good, bad])
     page = tmp_path / "fleet.md"
-    run = CliRunner().invoke(app, ["fleet", "--markdown", str(page)])
+    run = CliRunner().invoke(app, ["bench", "fleet", "--out", str(page)])
     assert run.exit_code == 1 and "1 of 2 completed, 1 lost" in " ".join(run.stdout.split())
     assert page.read_text() == fleet.page([good, bad])
     assert fleet.as_data(bad)["rms_m"] is None
 
 
 def test_an_unknown_vehicle_is_an_error() -> None:
-    run = CliRunner().invoke(app, ["fleet", "--vehicle", "quad_f540"])
+    run = CliRunner().invoke(app, ["bench", "fleet", "quad_f540"])
     assert run.exit_code == 2 and "quad_f450" in run.stderr

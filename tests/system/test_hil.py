@@ -31,7 +31,7 @@ def test_the_board_takes_off_over_a_serial_line(tmp_path: Path) -> None:
     with started(sys.executable, "-m", "ironbird.transport.serial_wire", "921600") as line:
         assert line.stdout is not None and line.stdin is not None
         near, far = line.stdout.readline().split()
-        with started(*IRONBIRD, "autopilot", "--serial", far, "--mission", "hover") as board:
+        with started(*IRONBIRD, "connect", "autopilot", "--serial", far, "--mission", "hover") as board:
             assert board.stderr is not None and board.stderr.readline() == "quad_f450: ready\n"
             command = [*IRONBIRD, "hil", "--port", near, "--until", "12", "--headless", "--out", str(tmp_path)]
             flown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -44,7 +44,7 @@ def test_a_running_flight_is_tuned_from_another_terminal_and_replayed(tmp_path: 
         while not (tmp_path / "live" / "control.sock").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(1.0)
-        tuned = [*COMMAND, "tune", "live"]
+        tuned = [*COMMAND, "vehicle", "set", "live"]
         for arguments, code in ((["body.mass=1.7"], 0), (["body.mas=1"], 2), (["battery.cells=4"], 2)):
             done = subprocess.run([*tuned, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
             assert done.returncode == code, done.stdout + done.stderr

@@ -319,11 +319,11 @@ def test_what_it_does_not_know_is_refused_with_the_nearest_name(words: list[str]
 
 
 def test_systems_lists_it_with_its_options() -> None:
-    rows = {row["name"]: row for row in json.loads(ironbird("systems", "--json").output)}
+    rows = {row["name"]: row for row in json.loads(ironbird("system", "list", "--json").output)}
 
     assert rows["toy"]["title"] == "Toy autopilot" and rows["toy"]["outside"]
     assert rows["toy"]["options"] == {"height_m": "Where it hovers.", "dies_s": "When its program ends by itself."}
-    assert "--option height_m=" in ironbird("systems").output
+    assert "--height-m" in ironbird("system", "show", "toy").output
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_a_campaign_flies_it_in_worker_processes(tmp_path: Path) -> None:
 def test_compare_autopilots_puts_it_beside_the_reference(tmp_path: Path) -> None:
     (tmp_path / "toy.toml").write_text(CASE)
 
-    done = ironbird("compare-autopilots", "toy.toml", "--control", "reference", "--control", "toy", "--out", "both")
+    done = ironbird("bench", "autopilots", "toy.toml", "--system", "reference", "--system", "toy", "--out", "both")
 
     assert done.output.count("acted on rotor/1/motor.speed") == 2
     page = (tmp_path / "both" / "comparison.html").read_text()

@@ -157,7 +157,7 @@ def ironbird_says(site: Path, *arguments: str, code: int = 0) -> str:
 
 
 def test_a_block_is_listed_and_takes_the_place_of_the_estimator(site: Path) -> None:
-    listed = json.loads(ironbird_says(site, "blocks", "--json"))
+    listed = json.loads(ironbird_says(site, "vehicle", "blocks", "--json"))
     assert listed["slow_filter"]["home"] == "outside_parts.blocks:SlowFilter"
     assert listed["Motor"]["home"].startswith("ironbird.blocks.")  # no one takes the name of Ironbird's own
     text = 'schema = 1\nid = "mine"\nbase = "quad_f450"\n[replace.estimator]\nblock = "slow_filter"\n'
@@ -165,17 +165,17 @@ def test_a_block_is_listed_and_takes_the_place_of_the_estimator(site: Path) -> N
     (site / "mine.toml").write_text(text, encoding="utf-8")
 
     assert "no problems" in ironbird_says(site, "vehicle", "check", "mine.toml")
-    assert "estimator.share" in ironbird_says(site, "params", "mine.toml", "estimator.share")
+    assert "estimator.share" in ironbird_says(site, "vehicle", "params", "mine.toml", "estimator.share")
 
 
 def test_a_chip_is_listed_and_shown(site: Path) -> None:
-    assert "thermometer of a package" in ironbird_says(site, "chips")
-    assert "WHO" in ironbird_says(site, "chips", "show", "thermo9")
+    assert "thermometer of a package" in ironbird_says(site, "board", "list")
+    assert "WHO" in ironbird_says(site, "board", "chip", "thermo9")
 
 
 def test_a_world_is_listed_and_checked(site: Path) -> None:
-    assert "A meadow of a package" in ironbird_says(site, "worlds")
-    assert "meadow: 0 obstacles" in ironbird_says(site, "worlds", "check", "meadow")
+    assert "A meadow of a package" in ironbird_says(site, "world", "list")
+    assert "meadow: 0 obstacles" in ironbird_says(site, "world", "check", "meadow")
 
 
 def test_an_exporter_is_listed_and_writes(site: Path) -> None:
@@ -185,7 +185,7 @@ def test_an_exporter_is_listed_and_writes(site: Path) -> None:
 
 
 def test_a_control_system_flies_in_a_world_and_the_page_has_the_sections(site: Path) -> None:
-    assert "Leaves the rotors off." in ironbird_says(site, "systems")
+    assert "Leaves the rotors off." in ironbird_says(site, "system", "list")
     flown = ["--control", "still", "--world", "meadow", "--until", "1", "--out", "flown"]
     ironbird_says(site, "fly", "quad_f450", *flown)
     page = (next((site / "flown").rglob("*.html"))).read_text(encoding="utf-8")
@@ -210,11 +210,11 @@ def test_a_vehicle_kind_is_listed_and_its_file_is_checked_and_flown(site: Path) 
 
 
 def test_a_fault_is_listed_shown_flown_and_acts(site: Path) -> None:
-    assert "A motor of a package that is tired." in ironbird_says(site, "faults", "tired")
+    assert "A motor of a package that is tired." in ironbird_says(site, "fault", "find", "tired")
     fault = "outside.tired_motor@1:instance=1,severity=0.4,start=5"
     said = ironbird_says(site, "fly", "quad_f450", "--mission", "hover", "--until", "8", "--fault", fault, "--out", "f")
     assert "outside.tired_motor@1" in said and "did not act" not in said
-    ironbird_says(site, "faults", "show", "outside.tired_motor@1", "--out", "shown")
+    ironbird_says(site, "fault", "show", "outside.tired_motor@1", "--out", "shown")
 
 
 def test_a_part_that_cannot_be_loaded_is_named_with_its_home(site: Path) -> None:

@@ -168,6 +168,34 @@ def test_heartbeat_inertial_unit_and_a_new_place_are_served_on_request() -> None
     assert flight.ended_s < 30
 
 
+def test_a_viewer_gets_type_place_attitude_and_motor_speeds_of_the_flying_vehicle() -> None:
+    shift = free_shift()
+    client = Client(shift)
+    shown: list[bytes] = []
+    with client.listening(20010 + shift) as arrived:
+
+        def script() -> Script:
+            client.velocity(0, 0, 0)
+            yield from until(lambda: client.ready)
+            client.position(0, 0, -HEIGHT_M)
+            while not client.near(0, 0, -HEIGHT_M):
+                shown.extend(arrived())
+                yield
+
+        _, front = flown(client, script(), shift, mode="udp_full")
+
+    assert front.over
+    poses = [struct.unpack("<4i24f7d", data) for data in shown if len(data) == 168]
+    actuators = [struct.unpack("<2i17d", data) for data in shown if len(data) == 144]
+    assert {pose[:3] for pose in poses} == {(123456789, 1, 3)}  # checksum, number of the vehicle, quadcopter
+    assert {numbers[:2] for numbers in actuators} == {(1234567894, 1)}
+    assert poses[-1][29:32] == pytest.approx((0, 0, -HEIGHT_M), abs=1.5)  # m
+    assert math.hypot(*poses[-1][10:14]) == pytest.approx(1.0, abs=1e-6)  # quaternion
+    assert all(5000 < speed < 7000 for speed in poses[-1][14:18])  # 1/min: it hovers at about 6,000
+    assert not any(poses[-1][18:22])  # four rotors
+    assert all(0.4 < command < 0.8 for command in actuators[-1][3:7])
+
+
 def test_a_port_that_is_taken_is_named_with_the_cure() -> None:
     shift = free_shift()
     other = Client(shift)

@@ -234,7 +234,7 @@ def case(tmp_path: Path) -> Path:
 
 
 def test_systems_that_cannot_be_had_stand_on_the_page_with_the_reason(case: Path, tmp_path: Path) -> None:
-    result = run("compare-autopilots", str(case), "--out", str(tmp_path / "both"))
+    result = run("bench", "autopilots", str(case), "--out", str(tmp_path / "both"))
 
     assert result.exit_code == 1, result.output  # not all of them passed
     assert "flown to the end at 6.00 s, set off at" in said(result)
@@ -249,7 +249,7 @@ def test_systems_that_cannot_be_had_stand_on_the_page_with_the_reason(case: Path
 
 def test_one_case_flown_by_two_is_on_the_same_axes(case: Path, fake_px4: Path, tmp_path: Path) -> None:
     words = ("--control", "reference", "--control", "px4", "--px4", str(fake_px4), "--out", str(tmp_path / "both"))
-    result = run("compare-autopilots", str(case), *words)
+    result = run("bench", "autopilots", str(case), *words)
 
     # our ground station hears nothing of the stand-in, but the case ends before it loses patience
     assert result.exit_code == 0, result.output
@@ -269,14 +269,14 @@ def test_the_case_has_to_be_one(case: Path) -> None:
     assert first_flight(f"{case}:jump").vehicle == "quad_f450"
     with pytest.raises(UnknownNameError, match=r"unknown case 'jmp'.*did you mean 'jump'"):
         first_flight(f"{case}:jmp")
-    result = run("compare-autopilots", str(case))
+    result = run("bench", "autopilots", str(case))
     assert result.exit_code == 2 and "it has 2 cases" in said(result)
 
 
 def test_a_case_that_is_wrong_for_all_is_an_error(case: Path, tmp_path: Path) -> None:
     case.write_text(CASE.replace("rotor.speed_loss@1", "rudder.stuck@1").replace("instance = 1\n", ""))
 
-    result = run("compare-autopilots", str(case), "--out", str(tmp_path / "both"))
+    result = run("bench", "autopilots", str(case), "--out", str(tmp_path / "both"))
 
     assert result.exit_code == 2 and "error" in said(result)
     assert not (tmp_path / "both" / "comparison.html").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from write_sources_page import PAGE, ROOT, STATES, Row, all_tests, follow, page, problems, read
+from write_sources_page import PAGE, ROOT, STATES, Row, all_tests, follow, page, problems, read, summary
 
 TESTS = all_tests()
 HERE = "tests/system/test_sources_page.py"
@@ -61,6 +61,7 @@ def test_the_summary_counts_the_rows_below_it() -> None:
         ({"shown": ("ironbird fly --colour red",)}, "no option --colour"),
         ({"shown": ("make gold",)}, "no such target"),
         ({"shown": ("python bench/nothing.py",)}, "no such script"),
+        ({"shown": ("python bench/hil.py --colour red",)}, "no option --colour"),
         ({"shown": (*GOOD.shown, "docs/nothing.md")}, "docs/nothing.md: no such file"),
         ({"shown": ("docs/speed.md",)}, "no test or command shows it"),
         ({"shown": ()}, "no test or command shows it"),
@@ -73,6 +74,21 @@ def test_a_wrong_row_is_found(fields: dict[str, object], message: str) -> None:
     assert any(message in problem and problem.startswith("Dai-001: ") for problem in changed(**fields)), changed(
         **fields
     )
+
+
+def test_readme_has_the_counts_of_the_table() -> None:
+    assert summary(read()) in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_a_test_that_never_runs_shows_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "tests" / "test_made.py"
+    file.parent.mkdir()
+    file.write_text(
+        "import pytest\n\n@pytest.mark.skip(reason='no')\ndef test_a(): ...\n"
+        "@pytest.mark.xfail\ndef test_b(): ...\n@pytest.mark.skipif(False, reason='')\ndef test_c(): ...\n"
+    )
+
+    assert all_tests(tmp_path) == {"tests/test_made.py": {"test_c"}}
 
 
 def test_a_test_that_moved_is_found_with_its_new_place() -> None:

@@ -39,7 +39,7 @@ from ironbird.vehicles.load import load_vehicle
 @contextlib.contextmanager
 def standin(*options: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own."""
-    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "autopilot", *options]
+    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "connect", "autopilot", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -168,9 +168,9 @@ def test_a_simulator_that_is_not_there_is_named() -> None:
         run_px4(pilot, port=1, patience_s=0.1)
     with pytest.raises(LinkError, match=r"no simulator answers on UDP 127\.0\.0\.1:9 for 0\.1 s"):
         run_ardupilot(pilot, port=9, patience_s=0.1)
-    asked = CliRunner().invoke(app, ["autopilot"])
+    asked = CliRunner().invoke(app, ["connect", "autopilot"])
     assert asked.exit_code == 2 and "one of --px4-protocol and --ardupilot-protocol" in asked.stderr
-    asked = CliRunner().invoke(app, ["autopilot", "--serial", "/dev/nowhere"])
+    asked = CliRunner().invoke(app, ["connect", "autopilot", "--serial", "/dev/nowhere"])
     assert asked.exit_code == 2 and "serial port /dev/nowhere cannot be opened" in asked.stderr
 
 

@@ -112,14 +112,13 @@ def _together(vehicle: str, control: str, options: Sequence[tuple[str, str]]) ->
 
 def _home(options: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """A heading, the former fourth number of `--home`, as third number of `--start`."""
-    found: list[tuple[str, str]] = []
-    for name, value in options:
-        if name == "--home" and value.count(",") == 3:
-            place, _, yaw = value.rpartition(",")
-            found += [(name, place), ("--start", f"0,0,{yaw}")]
-        else:
-            found.append((name, value))
-    return found
+    found = dict(options)
+    home, start = found.get("--home", ""), found.get("--start", "0,0")
+    if home.count(",") != 3 or start.count(",") != 1:
+        return list(options)
+    place, _, yaw = home.rpartition(",")
+    others = [(name, value) for name, value in options if name not in ("--home", "--start")]
+    return [*others, ("--home", place), ("--start", f"{start},{yaw}")]
 
 
 def _sitl(words: Sequence[str]) -> list[str]:

@@ -56,6 +56,10 @@ class Branch(TyperGroup):
         """Names of the commands of this group."""
         return list(self.commands)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, `--help` among them."""
+        return converted_if_given(super().get_params(ctx))
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace a former name of a command by the present one; without any word, say what to do first."""
         if not self.path and not ctx.resilient_parsing:

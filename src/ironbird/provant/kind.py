@@ -233,10 +233,10 @@ def bench_diagram(vehicle: Vehicle) -> Diagram:
 
 
 class FirmwareKind(Kind):
-    """Firmware on an emulated board."""
+    """Firmware on an emulated board, or on a board at two serial ports (`sensor_port`, `reference_port`)."""
 
     name = "firmware"
-    title = "firmware on an emulated board"
+    title = "firmware on a board, emulated or at serial ports"
     summary = "Fly with firmware on an emulated microcontroller, bit for bit and faster than real time."
     options = FirmwareOptions
     vehicle_control = "truth"

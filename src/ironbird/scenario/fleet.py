@@ -53,6 +53,7 @@ from ironbird.world.rays import Scene
 SLICE_TICKS = 20  # of 1 ms between two looks at each other
 DECK_TICKS = 10  # between two looks at where decks of vehicles are
 CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on tick by tick
+GROUND_M, GROUND_MPS = 0.2, 0.5  # height of a hull, and speed, below which a vehicle reports that it is on the ground
 HIT_TICKS = 10  # how long a hit is reported to the kernel, which looks every 5 ms
 COMPARED_S = WITNESS_S + 25.0  # after its begin a fault is compared with its twin; log rows are 10 s apart at most
 FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
@@ -145,6 +146,7 @@ class Report:
     time_s: float
     position: np.ndarray  # m in N, as its receiver has it
     velocity: np.ndarray  # m/s in N
+    on_ground: bool = False  # as transponders say it: its hull is at the ground and it hardly moves
 
 
 @dataclass
@@ -443,11 +445,22 @@ class Fleet:
                 position = lanes_of(group.state, group.state.held, held.rows(receiver.position.value))[lane]
                 velocity = lanes_of(group.state, group.state.held, held.rows(receiver.velocity.value))[lane]
             name = self.members[number].name
-            self.reports[name] = Report(self.time_s, position.copy(), velocity.copy())
+            grounded = self._is_on_ground(motion, number)
+            self.reports[name] = Report(self.time_s, position.copy(), velocity.copy(), grounded)
             for listener in self.groups:  # external autopilots are commanded by their ground stations
                 if listener.rig is not None and name in self.heard(listener.members[0]):
                     report = TrafficReport(number, name, self.time_s, position.copy(), velocity.copy())
                     listener.rig.traffic.append(report)
+
+    def _is_on_ground(self, motion: Motion, number: int) -> bool:
+        """Whether a vehicle's hull is within `GROUND_M` of the world's ground, slower than `GROUND_MPS`.
+
+        From the true motion, as a switch at the landing gear would show it. A vehicle on a deck or a roof is not on
+        the ground.
+        """
+        balls = motion.position[number] + self._balls[number] @ motion.attitude[number].T
+        height = float(self.near.ground(motion.position[number][None])[0][0] - balls[:, 2].max() - self._radii[number])
+        return height < GROUND_M and float(np.linalg.norm(motion.velocity[number])) < GROUND_MPS
 
     # ------------------------------------------------------------------ hitting
 

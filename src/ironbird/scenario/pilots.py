@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ironbird.blocks.controllers.mission_table import DISARMED, OFFBOARD
+from ironbird.blocks.controllers.mission_table import DISARMED, LANDING, OFFBOARD
 from ironbird.errors import ScenarioError
 from ironbird.runtime.lanes import lanes_of
 from ironbird.scenario.grammar import LIDAR, AvoidTable, FollowTable, LandTable
@@ -18,7 +18,7 @@ from ironbird.vehicles import places as at
 from ironbird.world.vfh import Avoidance
 
 if TYPE_CHECKING:
-    from ironbird.scenario.fleet import Fleet
+    from ironbird.scenario.fleet import Fleet, Report
 
 PILOT_TICKS = 50  # of 1 ms
 BY_PLACE, BY_SPEED = 0.0, 1.0  # kinds of a set-point
@@ -63,6 +63,10 @@ class Reins:
         self._set("offboard_yaw", yaw_rad)
         self._set("command", float(OFFBOARD))
 
+    def land(self) -> None:
+        """Come straight down where it is; the navigator stops the motors when the vehicle stands."""
+        self._set("command", float(LANDING))
+
     def motors_off(self) -> None:
         """Stand still."""
         self._set("command", float(DISARMED))
@@ -79,17 +83,47 @@ class Reins:
 
 
 class Follower:
-    """Keeps an offset to another vehicle by its ADS-B reports, carried on with their velocity."""
+    """Keeps an offset to another vehicle by its ADS-B reports, carried on with their velocity.
+
+    When the other has flown and then reports for `DOWN_S` that it is on the ground, the follower lands where it is and
+    its navigator stops the motors; if the other takes off before that, it follows again. A vehicle that never flies (a
+    car, a boat) is followed all the time. Next to the other (`APART_M` between it and the follower's hull, seen from
+    above) it does not land but keeps its place. Not modelled: a search for a free landing place.
+    """
+
+    DOWN_S = 1.0
+    APART_M = 2.0
 
     def __init__(self, table: FollowTable) -> None:
         self.table = table
+        self.has_flown = False  # the other one
+        self.down_since_s = np.nan  # it has been on the ground since; nan in the air
 
     def fly(self, fleet: Fleet, number: int) -> None:
-        """Go to where the other should be now, plus the offset."""
+        """Go to where the other should be now, plus the offset; land after it has landed."""
         report = fleet.heard(number).get(self.table.vehicle)
-        if report is not None:
-            ahead = report.position + report.velocity * (fleet.time_s - report.time_s)
-            Reins(fleet, number).go_to(ahead + np.asarray(self.table.offset_m))
+        if report is None:
+            return
+        reins = Reins(fleet, number)
+        if self._is_over(report) and self._has_room(fleet, number, report):
+            reins.land()
+            return
+        ahead = report.position + report.velocity * (fleet.time_s - report.time_s)
+        reins.go_to(ahead + np.asarray(self.table.offset_m))
+
+    def _is_over(self, report: Report) -> bool:
+        """Whether the other has landed after a flight and stood for `DOWN_S`."""
+        if not report.on_ground:
+            self.has_flown, self.down_since_s = True, np.nan
+        elif np.isnan(self.down_since_s):
+            self.down_since_s = report.time_s
+        return self.has_flown and report.time_s - self.down_since_s >= self.DOWN_S
+
+    def _has_room(self, fleet: Fleet, number: int, report: Report) -> bool:
+        """Whether the follower would come down beside the other, not on it."""
+        hull = fleet.groups[fleet.place[number][0]].hull
+        away = fleet.motion().position[number] - report.position
+        return float(np.hypot(away[0], away[1])) > self.APART_M + hull.level_reach_m
 
 
 class DeckLander:

@@ -7,7 +7,7 @@ import pytest
 
 from ironbird.analysis.level import level_trim, modes_at
 from ironbird.analysis.mode_names import names_of_modes, seen
-from ironbird.cli.vehicles import mode_rows
+from ironbird.cli.design import mode_rows
 
 # Boeing 747 in cruise at 40,000 ft: u, w, q, theta, from the lectures of Boyd (EE263, Stanford) after Bryson;
 # published roots -0.3750 +- 0.8818j (short period) and -0.0005 +- 0.0674j (phugoid)

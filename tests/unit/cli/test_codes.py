@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.compare import Compared
 from ironbird.campaign.store import Store
-from ironbird.cli import autopilots
+from ironbird.cli import fly as fly_commands
 from ironbird.cli.exit_codes import INTERRUPTED, code_of, code_of_all, code_of_ending
 from ironbird.cli.main import app
 from ironbird.flight.flight import Flight, fly
@@ -43,19 +43,21 @@ def test_one_flight_ends_with_the_code_of_its_verdict(hover: Flight) -> None:
 @pytest.mark.parametrize(
     ("verdict", "ending", "code"),
     [
-        ("pass", "landed", 0), ("pass", "crashed", 4), ("pass", "never airborne", 5), ("pass", "still flying", 6),
-        ("pass", "disarmed", 7), ("fail", "landed", 1), ("fail", "crashed", 4), ("error", "crashed", 2),
-        ("void", "landed", 3),
+        ("pass", "landed", 0), ("pass", "crashed", 1), ("pass", "never airborne", 1), ("pass", "still flying", 1),
+        ("pass", "disarmed", 1), ("fail", "landed", 1), ("fail", "crashed", 1), ("error", "crashed", 2),
+        ("void", "landed", 3), ("pass", "", 0),
     ],
 )  # fmt: skip
 def test_a_flight_of_an_autopilot_ends_with_the_code_of_where_the_vehicle_is(
     hover: Flight, verdict: str, ending: str, code: int
 ) -> None:
-    assert code_of_ending(judged_as(hover, verdict), False, ending) == code
+    assert code_of_ending(judged_as(hover, verdict), ending) == code
 
 
-def test_a_vehicle_on_wheels_ends_well_by_disarming(hover: Flight) -> None:
-    assert code_of_ending(judged_as(hover, "pass"), True, "disarmed") == 0
+def test_a_vehicle_on_wheels_ends_well_by_disarming() -> None:
+    drive = fly("car_escort", control="truth", until_s=0.5)
+    assert code_of_ending(judged_as(drive, "pass"), "disarmed") == 0
+    assert code_of_ending(judged_as(drive, "pass"), "still flying") == 1
 
 
 @pytest.mark.parametrize(
@@ -66,16 +68,14 @@ def test_several_flights_end_with_1_if_any_is_not_good(codes: Sequence[int], cod
 
 
 @pytest.mark.parametrize(("verdicts", "code"), [(["void"], 3), (["pass", "void"], 1), (["pass", "pass"], 0)])
-def test_sitl_ends_with_its_verdict_or_that_of_all(
+def test_several_autopilots_at_once_end_with_the_verdict_of_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str], code: int
 ) -> None:
     codes = iter([{"pass": 0, "void": 3}[verdict] for verdict in verdicts])
-    monkeypatch.setattr(autopilots, "fly_one", lambda *given, **more: ({"verdict": "x"}, {}, next(codes)))
-    monkeypatch.setattr(
-        autopilots, "_fly_all", lambda orders, *more: [({"verdict": "x"}, {}, next(codes)) for _ in orders]
-    )
-    count = str(len(verdicts))
-    assert ironbird("sitl", "px4", "-n", count, "--mission", "hover", "--out", str(tmp_path)).exit_code == code
+    monkeypatch.setattr(fly_commands, "_fly_one", lambda *given: next(codes))
+    monkeypatch.setattr(fly_commands, "_fly_in_processes", lambda orders, *more: [next(codes) for _ in orders])
+    words = ("--control", "px4", "--count", str(len(verdicts)), "--mission", "hover", "--out", str(tmp_path))
+    assert ironbird("fly", "quad_f450", *words).exit_code == code
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_comparison_ends_with_1_if_a_flight_did_not_pass(
     monkeypatch.setattr("ironbird.campaign.compare.first_flight", lambda text: hover.order)
     monkeypatch.setattr("ironbird.campaign.compare.compare", lambda *given, **more: flown)
     monkeypatch.setattr("ironbird.report.compare_page.write_compare_page", lambda *given: None)
-    done = ironbird("compare-autopilots", "case.toml", "--out", str(tmp_path))
+    done = ironbird("bench", "autopilots", "case.toml", "--out", str(tmp_path))
     assert done.exit_code == code, done.output
 
 
@@ -111,8 +111,8 @@ def test_a_change_between_ticks_cannot_be_replayed(tmp_path: Path) -> None:
 
 
 def test_figures_that_cannot_be_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ironbird.proofs.speed.measure", lambda **how: {})
-    done = ironbird("bench", "--out", "/nonexistent/x")
+    monkeypatch.setattr("ironbird.proofs.start_speed.measure", lambda **how: {})
+    done = ironbird("bench", "start", "--out", "/nonexistent/x")
     assert done.exit_code == 2 and "cannot read or write: " in done.stderr and "/nonexistent/x" in done.stderr
 
 
@@ -166,7 +166,7 @@ def test_a_control_system_that_cannot_be_loaded_does_not_hide_the_others(
 ) -> None:
     (tmp_path / "broken.py").write_text("this is no Python\n")
     monkeypatch.setenv("IRONBIRD_SYSTEMS", f"broken={tmp_path / 'broken.py'}:KIND")
-    found = CliRunner().invoke(app, ["systems", "--json"])
+    found = CliRunner().invoke(app, ["system", "list", "--json"])
     told = {entry["name"]: entry for entry in json.loads(found.stdout)}
     assert found.exit_code == 0 and {"reference", "px4", "broken"} <= set(told)
     assert "cannot be loaded: SyntaxError" in told["broken"]["summary"]

@@ -26,7 +26,7 @@ def test_the_version_is_printed() -> None:
 
 
 def test_the_shell_completes_verbs() -> None:
-    words = {"_IRONBIRD_COMPLETE": "complete_bash", "COMP_WORDS": "ironbird mar", "COMP_CWORD": "1"}
+    words = {"_IRONBIRD_COMPLETE": "complete_bash", "COMP_WORDS": "ironbird vehicle mar", "COMP_CWORD": "2"}
     done = CliRunner().invoke(app, [], env=words, prog_name="ironbird")
     assert done.output.split() == ["margins"]
 
@@ -70,25 +70,31 @@ def said(*words: str) -> tuple[int, str]:
 
 
 def test_parameters_are_listed_with_the_values_that_are_flown(f450: CompiledModel) -> None:
-    rows = json.loads(said("params", "quad_f450", "control.*gain", "--control", "truth", "--json")[1])
+    rows = json.loads(said("vehicle", "params", "quad_f450", "control.*gain", "--control", "truth", "--json")[1])
     for row in rows:
         assert np.ravel(row["value"]).tolist() == f450.flat.values[f450.param_rows(row["path"])].tolist()
     assert [row["path"] for row in rows if row["tunable"]] and "control.rate_gain" in [row["path"] for row in rows]
 
 
 def test_signals_are_those_of_the_log_and_what_requirements_know(f450: CompiledModel) -> None:
-    rows = {row["path"]: row for row in json.loads(said("signals", "quad_f450", "--control", "truth", "--json")[1])}
+    rows = {
+        row["path"]: row
+        for row in json.loads(said("vehicle", "signals", "quad_f450", "--control", "truth", "--json")[1])
+    }
     assert set(f450.signals()) <= set(rows)
     assert rows["tilt"]["unit"] == "rad" and rows["altitude"]["doc"] == "= terrain.height_above_ground"
-    code, words = said("signals", "quad_f450", "no_such")
+    code, words = said("vehicle", "signals", "quad_f450", "no_such")
     assert code == 2 and "unknown signal 'no_such'" in words
 
 
 def test_requirements_and_missions_are_listed() -> None:
-    assert {row["name"] for row in json.loads(said("requirements", "--json")[1])} == set(TEMPLATES)
-    assert "always[0, 30] (altitude < 60 m)" in said("requirements", "--grammar")[1]
-    assert "greatest angular rate" in said("requirements")[1]
-    assert set(json.loads(said("missions", "--json")[1])) == set(mission_names()) and "square" in said("missions")[1]
+    assert {row["name"] for row in json.loads(said("requirement", "list", "--json")[1])} == set(TEMPLATES)
+    assert "always[0, 30] (altitude < 60 m)" in said("requirement", "grammar")[1]
+    assert "greatest angular rate" in said("requirement", "show", "rate_limit")[1]
+    assert (
+        set(json.loads(said("mission", "list", "--json")[1])) == set(mission_names())
+        and "square" in said("mission", "list")[1]
+    )
 
 
 def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +103,10 @@ def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch:
     for seed in ("1", "2", "3"):
         code, printed = said(*words, seed)
         assert code == 0, printed
-    assert "the earlier flight is now out/quad_f450-2" in printed
+    assert "report: out/quad_f450-3/flight.html" in printed
+    assert (tmp_path / "out" / "latest").resolve() == tmp_path / "out" / "quad_f450-3"
     orders = [
-        (tmp_path / "out" / name / "order.toml").read_text() for name in ("quad_f450-1", "quad_f450-2", "quad_f450")
+        (tmp_path / "out" / name / "order.toml").read_text() for name in ("quad_f450-1", "quad_f450-2", "quad_f450-3")
     ]
     assert [f"seed = {seed}" in order for seed, order in enumerate(orders, 1)] == [True] * 3
     code, printed = said(*words, "4", "--fault", "rotor.speed_loss@1:instance=7,start=0.1")

@@ -7,10 +7,9 @@ import subprocess
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from ironbird.cli.main import VERBS, app
+from ironbird.cli.main import app
 
 HEAVY = ("numpy", "casadi", "pydantic", "pyarrow", "pandas", "urllib.request")
 LOADED = f"""
@@ -24,25 +23,18 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize(
-    ("words", "all_verbs"), [(["--help"], True), (["fly", "--help"], False), (["campaign", "--help"], True)]
+    ("words", "all_verbs"), [(["--help"], False), (["fly", "--help"], False), (["campaign", "--help"], True)]
 )
 def test_help_loads_nothing_heavy(words: list[str], all_verbs: bool) -> None:
     command = [sys.executable, "-c", LOADED, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "COLUMNS": "100"})
     *helped, last = done.stdout.splitlines()
     assert last == f"0 [] {all_verbs}", done.stderr
-    assert any("Usage" in line for line in helped) and any("─ Options ─" in line for line in helped)
-
-
-def test_every_verb_of_the_table_is_there_and_named_in_help() -> None:
-    found = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert list(found) == list(VERBS) and all(found[name].name == name and found[name].help for name in VERBS)
-    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert all(f"│ {name} " in said for name in VERBS)
+    assert any("Usage" in line for line in helped)
 
 
 def test_options_that_were_not_given_keep_their_defaults() -> None:
-    done = CliRunner().invoke(app, ["trim", "quad_f450", "--json"])
+    done = CliRunner().invoke(app, ["vehicle", "trim", "quad_f450", "--json"])
     assert done.exit_code == 0, done.output
     wrong = CliRunner().invoke(app, ["fly", "quad_f450", "--until", "soon"])
     assert wrong.exit_code == 2 and "--until" in wrong.output

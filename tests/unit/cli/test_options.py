@@ -8,7 +8,7 @@ import pytest
 from campaign_data import flight_case
 
 from ironbird.cli.campaign import with_params
-from ironbird.cli.options import home_and_yaw, home_of, options_of, params_of, settings_of, sight_of, weather_of
+from ironbird.cli.options import home_of, options_of, params_of, settings_of, sight_of, weather_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Weather
 from ironbird.vehicles.spec import Home
@@ -47,12 +47,6 @@ def test_flights_of_a_campaign_under_autopilots_take_parameters_on_top_of_their_
     with pytest.raises(IronbirdError, match="no flight is under px4 or ardupilot"):
         with_params([inside], [], ["A_FOUR=4"])
     assert with_params([inside], [], []) == [inside]
-
-
-def test_the_fourth_number_of_home_is_a_heading_for_autopilots() -> None:
-    place, yaw = home_and_yaw("47.4,8.55,488,90")
-    assert place == Home(latitude_deg=47.4, longitude_deg=8.55, height_m=488.0) and yaw == 90.0
-    assert home_and_yaw("47.4,8.55,488") == (place, None) and home_and_yaw(None) == (None, None)
 
 
 def test_settings_are_numbers_and_lists() -> None:
@@ -97,7 +91,7 @@ def test_wind_is_finite(text: str) -> None:
 
 def test_a_place_outside_the_earth_is_told_in_plain_words() -> None:
     with pytest.raises(IronbirdError) as error:
-        home_of("95,8")
+        home_of("95,8", None, "quad_f450")
 
     assert str(error.value) == (
         "--home '95,8': latitude_deg: 95.0 is outside its bounds; write a number of at most 89.9"
@@ -132,13 +126,19 @@ def test_weather_that_cannot_be_is_refused(wind: str | None, gust: str | None, w
     assert why in str(caught.value)
 
 
-def test_a_home_has_latitude_longitude_height_and_year() -> None:
-    home = home_of("47.4,8.55,488,2027")
+def test_a_home_has_latitude_longitude_and_height_and_the_year_is_an_option_of_its_own() -> None:
+    home = home_of("47.4,8.55,488", 2027.0, "quad_f450")
     assert home is not None
     assert (home.latitude_deg, home.longitude_deg, home.height_m, home.year) == (47.4, 8.55, 488.0, 2027.0)
-    assert home_of(None) is None
+    assert home_of(None, None, "quad_f450") is None
+    own = home_of(None, 2027.0, "quad_f450")
+    assert own is not None and own.year == 2027.0 and own.latitude_deg == Home().latitude_deg
     with pytest.raises(IronbirdError, match="--home '95,8': latitude_deg"):
-        home_of("95,8")
+        home_of("95,8", None, "quad_f450")
+    with pytest.raises(IronbirdError, match="a heading goes into --start 0,0,YAW, a year into --year"):
+        home_of("47.4,8.55,488,2026", None, "quad_f450")
+    with pytest.raises(IronbirdError, match=r"--year 1900\.0: year: 1900\.0 is outside its bounds"):
+        home_of(None, 1900.0, "quad_f450")
 
 
 def test_sensors_of_the_world_are_read_from_words_and_from_files(tmp_path: Path) -> None:

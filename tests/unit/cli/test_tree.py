@@ -90,7 +90,7 @@ def test_a_former_name_leads_to_a_command_that_is_there(former: str, capsys: pyt
         ),
         (
             "sitl ardupilot --home 1,2,3,90 --time virtual --twin --headless",
-            "fly quad_f450 --control ardupilot --home 1,2,3 --start 0,0,90 --time virtual --twin",
+            "fly quad_f450 --control ardupilot --time virtual --twin --home 1,2,3 --start 0,0,90",
         ),
         (
             "hil --port /dev/ttyACM0 --headless",

@@ -177,12 +177,12 @@ def test_a_log_of_another_vehicle_or_without_commands_drives_nothing(flown: Path
 
 def test_the_command_compares_writes_a_page_and_numbers_and_says_pass_or_fail(tmp_path: Path, flown: Path) -> None:
     out = tmp_path / "out"
-    result = CliRunner().invoke(app, ["credibility", str(flown), str(flown), "--out", str(out), "--json"])
+    result = CliRunner().invoke(app, ["model", "credibility", str(flown), str(flown), "--out", str(out), "--json"])
 
     assert result.exit_code == 0, result.output
     numbers = json.loads((out / "credibility.json").read_text())
     assert numbers["overall"]["value"] == pytest.approx(1.0) and numbers["passed"]
     page = (out / "credibility.html").read_text()
     assert "<svg" in page and "95 % interval" in page and "<script" not in page
-    refused = CliRunner().invoke(app, ["credibility", str(flown), "--drive"])
+    refused = CliRunner().invoke(app, ["model", "credibility", str(flown), "--drive"])
     assert refused.exit_code == 2 and "--vehicle" in refused.output

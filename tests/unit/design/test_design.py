@@ -263,7 +263,7 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "hover time" in done.output and (tmp_path / "designed_quad.toml").is_file()
     assert "<svg" in (tmp_path / "design.html").read_text()
-    refused = runner.invoke(app, ["design", "search", "--endurance", "25 furlongs", *parts])
+    refused = runner.invoke(app, ["vehicle", "design", "search", "--endurance", "25 furlongs", *parts])
     assert refused.exit_code == 2 and "25min" in refused.output
     words[words.index("--mass") : words.index("--mass") + 2] = [
         "--frame",
@@ -283,6 +283,6 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
         words[words.index("--frame") + 1] = frame
         refused = runner.invoke(app, words)
         assert refused.exit_code == 2 and said in refused.output
-    assert "Pixhawk 4  [from memory" in runner.invoke(app, ["design", "parts", "flight_controller"]).output
-    listed = runner.invoke(app, ["design", "parts", "propeller", "apcsf_10"])
+    assert "Pixhawk 4  [from memory" in runner.invoke(app, ["vehicle", "design", "parts", "flight_controller"]).output
+    listed = runner.invoke(app, ["vehicle", "design", "parts", "propeller", "apcsf_10"])
     assert "apcsf_10x4.7" in listed.output

@@ -169,7 +169,7 @@ def test_boards_give_their_chips_and_unknown_names_are_refused() -> None:
     assert cores_of(["pilotpi"])[0] == ["ist8310", "ms5611", "neo_m8n"]
     with pytest.raises(UnknownNameError, match="core in hardware"):
         make_core("bmp388")
-    refused = CliRunner().invoke(app, ["hdl", "icm20688", "--seeds", "0"])
+    refused = CliRunner().invoke(app, ["board", "hdl", "icm20688", "--place-runs", "0"])
     assert refused.exit_code == 2 and "icm20689" in refused.output
 
 

@@ -171,7 +171,7 @@ def test_a_table_of_a_real_stand_is_read_and_fitted() -> None:
 
     assert 5e-7 < found["thrust_coefficient"].value < 3e-6  # a five-inch propeller
     assert found["thrust_coefficient"].sigma < 0.05 * found["thrust_coefficient"].value
-    done = CliRunner().invoke(app, ["measure", "motor", str(DATA / "propulsion" / "static_a1_7.csv")])
+    done = CliRunner().invoke(app, ["model", "motor", str(DATA / "propulsion" / "static_a1_7.csv")])
     assert done.exit_code == 0 and "thrust_coefficient" in done.output
 
 
@@ -204,7 +204,7 @@ def test_the_noise_of_a_rest_record_becomes_a_vehicle_whose_sensors_have_it(tmp_
     (tmp_path / "rest.csv").write_text(text)
 
     done = CliRunner().invoke(
-        app, ["measure", "rest", str(tmp_path / "rest.csv"), "--vehicle", "quad_f450", "--out", str(tmp_path)]
+        app, ["model", "noise", str(tmp_path / "rest.csv"), "--vehicle", "quad_f450", "--out", str(tmp_path)]
     )
 
     assert done.exit_code == 0, done.output
@@ -230,7 +230,7 @@ def test_the_command_fits_a_transfer_function_to_a_sweep(tmp_path: Path) -> None
 
     done = CliRunner().invoke(
         app,
-        ["measure", "response", str(tmp_path / "sweep.csv"), "--input", "stick", "--output", "answer", "--poles", "1"],
+        ["model", "response", str(tmp_path / "sweep.csv"), "--input", "stick", "--output", "answer", "--poles", "1"],
     )
 
     assert done.exit_code == 0, done.output
@@ -241,7 +241,19 @@ def test_the_command_fits_a_transfer_function_to_a_sweep(tmp_path: Path) -> None
 
 def test_an_excitation_becomes_a_mission_of_legs_there_and_back(tmp_path: Path) -> None:
     path = tmp_path / "legs.toml"
-    arguments = ["excite", "3211", "--axis", "roll", "--band", "0.5,2", "--amplitude", "0.5", "--out", str(path)]
+    arguments = [
+        "model",
+        "excite",
+        "3211",
+        "--axis",
+        "roll",
+        "--band",
+        "0.5,2",
+        "--amplitude",
+        "0.5",
+        "--out",
+        str(path),
+    ]
     done = CliRunner().invoke(app, arguments)
 
     assert done.exit_code == 0, done.output

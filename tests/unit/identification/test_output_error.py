@@ -124,10 +124,10 @@ def test_what_cannot_be_identified_is_refused() -> None:
 def test_the_commands_write_a_stick_file_and_a_vehicle(tmp_path: Path) -> None:
     runner = CliRunner()
     sticks = tmp_path / "sticks.csv"
-    done = runner.invoke(app, ["excite", "3211", "--axis", "roll", "--duration", "20", "--out", str(sticks)])
+    done = runner.invoke(app, ["model", "excite", "3211", "--axis", "roll", "--duration", "20", "--out", str(sticks)])
     assert done.exit_code == 0, done.output
     assert sticks.read_text().startswith("time_s,roll,pitch,throttle,yaw,buttons")
-    assert runner.invoke(app, ["excite", "noise", "--out", str(sticks)]).exit_code == 2
+    assert runner.invoke(app, ["model", "excite", "noise", "--out", str(sticks)]).exit_code == 2
     record = flight(3)
     table = {name: track for name, track in record.tracks.items() if name != "motor_1"}
     times = record.track("motor_1").time_s
@@ -142,7 +142,17 @@ def test_the_commands_write_a_stick_file_and_a_vehicle(tmp_path: Path) -> None:
     (tmp_path / "flight.csv").write_text(text)
     done = runner.invoke(
         app,
-        ["identify", str(tmp_path / "flight.csv"), "--vehicle", "quad_f450", "--free", "mass", "--out", str(tmp_path)],
+        [
+            "model",
+            "identify",
+            str(tmp_path / "flight.csv"),
+            "--vehicle",
+            "quad_f450",
+            "--free",
+            "mass",
+            "--out",
+            str(tmp_path),
+        ],
     )
     assert done.exit_code == 0, done.output
     assert load_spec(tmp_path / "quad_f450_identified.toml").total_mass_kg() == pytest.approx(1.4, rel=0.02)

@@ -14,7 +14,7 @@ TEXT = "R: 6x 10000 10000 8000 0\nM: 1\nO: 10000 10000 0 -5000 5000 20000\nS: 2 
 
 def test_a_mixer_file_is_explained_in_tables(tmp_path: Path) -> None:
     (tmp_path / "hexa.mix").write_text(TEXT)
-    result = CliRunner().invoke(app, ["mixer", str(tmp_path / "hexa.mix")])
+    result = CliRunner().invoke(app, ["vehicle", "mixer", str(tmp_path / "hexa.mix")])
 
     assert result.exit_code == 0
     for words in (
@@ -26,7 +26,7 @@ def test_a_mixer_file_is_explained_in_tables(tmp_path: Path) -> None:
 
 def test_data_has_the_matrix_the_rotors_and_the_vehicles(tmp_path: Path) -> None:
     (tmp_path / "hexa.mix").write_text(TEXT + " M: 1\n")
-    data = json.loads(CliRunner().invoke(app, ["mixer", str(tmp_path / "hexa.mix"), "--json"]).stdout)
+    data = json.loads(CliRunner().invoke(app, ["vehicle", "mixer", str(tmp_path / "hexa.mix"), "--json"]).stdout)
 
     assert data["outputs"] == 8 and [m["kind"] for m in data["mixers"]] == ["multirotor", "sum", "null"]
     rotor = data["mixers"][0]
@@ -39,6 +39,6 @@ def test_data_has_the_matrix_the_rotors_and_the_vehicles(tmp_path: Path) -> None
 
 def test_mistakes_end_with_code_2_and_the_place(tmp_path: Path) -> None:
     (tmp_path / "bad.mix").write_text("Quad\nR: 4xx\n")
-    result = CliRunner().invoke(app, ["mixer", str(tmp_path / "bad.mix")])
+    result = CliRunner().invoke(app, ["vehicle", "mixer", str(tmp_path / "bad.mix")])
 
     assert result.exit_code == 2 and "bad.mix: line 2, column 4: unknown geometry '4xx'" in result.output

@@ -134,7 +134,7 @@ def test_own_lives_go_first_and_wrong_ones_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_contributors_and_writes_its_page(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["reliability", "quad_f450", "--flights", "50", "--out", str(tmp_path)])
+    done = CliRunner().invoke(app, ["vehicle", "reliability", "quad_f450", "--life", "50", "--out", str(tmp_path)])
 
     assert done.exit_code == 0, done.output
     assert "rotor" in done.output and "Failure modes" in (tmp_path / "reliability.html").read_text()
@@ -150,7 +150,17 @@ def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: P
     assert old["rotor/3/propeller.thrust_coefficient"] == pytest.approx(0.96 * 9.286e-6, rel=1e-4)
     assert np.abs(old["imu/2/chip.accel_bias"]) == pytest.approx([0.04] * 3)
     path = tmp_path / "life.toml"
-    arguments = ["reliability", "quad_f450", "--cases", str(path), "--ages", "80,400", "--out", str(tmp_path)]
+    arguments = [
+        "vehicle",
+        "reliability",
+        "quad_f450",
+        "--cases",
+        str(path),
+        "--ages",
+        "80,400",
+        "--out",
+        str(tmp_path),
+    ]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert check(path) == []

@@ -92,17 +92,18 @@ def test_tuned_gains_have_the_bandwidth_and_rise_as_fast_as_it_says() -> None:
 def test_the_verbs_print_figures_and_write_pages(tmp_path: Path) -> None:
     call = CliRunner().invoke
     swept = call(
-        app, ["step", "quad_f450", "--sweep", "control.rate_gain[0]=10:20:2", "--json", "--out", str(tmp_path)]
+        app,
+        ["vehicle", "step", "quad_f450", "--sweep", "control.rate_gain[0]=10:20:2", "--json", "--out", str(tmp_path)],
     )
     data = json.loads(swept.output)
     assert swept.exit_code == 0 and [row["set"] for row in data["answers"]] == [
         {"control.rate_gain[0]": 10.0}, {"control.rate_gain[0]": 20.0},
     ]  # fmt: skip
     assert "<polyline" in (tmp_path / "step_roll.html").read_text()
-    margins = call(app, ["margins", "quad_f450", "--axis", "roll", "--out", str(tmp_path)])
+    margins = call(app, ["vehicle", "margins", "quad_f450", "--axis", "roll", "--out", str(tmp_path)])
     assert margins.exit_code == 0 and "phase margin" in margins.output and (tmp_path / "margins.html").is_file()
     for wrong in ("x", "a=1:2", "a=1:2:0.5", "a=1:2:9999"):
-        refused = call(app, ["step", "quad_f450", "--sweep", wrong])
+        refused = call(app, ["vehicle", "step", "quad_f450", "--sweep", wrong])
         assert refused.exit_code == 2 and "--sweep" in refused.output
 
 

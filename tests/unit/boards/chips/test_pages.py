@@ -64,10 +64,10 @@ def test_levels_in_a_dump_give_back_the_bytes() -> None:
 
 def test_the_commands_list_show_and_decode(tmp_path: Path) -> None:
     run = CliRunner().invoke
-    assert "ICM-20689" in run(app, ["chips"]).output
-    shown = run(app, ["chips", "show", "icm20689"]).output
+    assert "ICM-20689" in run(app, ["board", "list"]).output
+    shown = run(app, ["board", "chip", "icm20689"]).output
     assert "WHO_AM_I" in shown and "PWR_MGMT_1" in shown
     out = tmp_path / "wires.vcd"
-    said = run(app, ["chips", "trace", str(TRACES / "px4_ist8310.txt"), "--chip", "ist8310", "--vcd", str(out)])
+    said = run(app, ["board", "trace", str(TRACES / "px4_ist8310.txt"), "--chip", "ist8310", "--vcd", str(out)])
     assert "read WAI 10" in said.output and out.read_text().startswith("$timescale")
-    assert run(app, ["chips", "show", "icm2068"]).exit_code == 2
+    assert run(app, ["board", "chip", "icm2068"]).exit_code == 2

@@ -318,25 +318,25 @@ def test_what_buttons_ask_for_is_done_over_mavlink_and_refusals_are_told() -> No
 def test_the_verbs_list_show_record_and_calibrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     run = CliRunner().invoke
-    assert run(app, ["sticks", "list"]).exit_code == 0
+    assert run(app, ["connect", "gamepads"]).exit_code == 0
     source = tmp_path / "in.csv"
     source.write_text(stick_text([(0.0, Sticks()), (0.1, Sticks(roll=0.25, buttons=1)), (0.2, Sticks())]))
-    shown = run(app, ["sticks", "show", "--from", str(source)])
+    shown = run(app, ["connect", "show-sticks", "--from", str(source)])
     assert shown.exit_code == 0 and "roll +0.25" in shown.output and "arm" in shown.output
     out = tmp_path / "out.csv"
-    assert run(app, ["sticks", "record", str(out), "--from", str(source)]).exit_code == 0
+    assert run(app, ["connect", "record-sticks", str(out), "--from", str(source)]).exit_code == 0
     assert [sticks.roll for _, sticks in load_sticks(out)][:2] == [0.0, 0.25]
-    wrong = run(app, ["sticks", "show", "--from", "/dev/input/js99"])
+    wrong = run(app, ["connect", "show-sticks", "--from", "/dev/input/js99"])
     assert wrong.exit_code == 2 and "cannot be opened" in wrong.output
-    assert run(app, ["sticks", "calibrate", str(source)]).exit_code == 2
+    assert run(app, ["connect", "calibrate-sticks", str(source)]).exit_code == 2
     device = tmp_path / "js0"
     os.mkfifo(device)
     keep = os.open(device, os.O_RDWR)
     os.write(keep, b"".join(event(0, AXIS | INITIAL, number) for number in range(5)))
-    still = run(app, ["sticks", "calibrate", str(device), "--seconds", "0.1"])
+    still = run(app, ["connect", "calibrate-sticks", str(device), "--measure", "0.1"])
     os.close(keep)
     assert still.exit_code == 2 and "move it to both ends" in " ".join(still.output.split())
-    assert run(app, ["sticks"]).exit_code == 0
+    assert run(app, ["connect", "sticks"]).exit_code == 2
 
 
 def test_sources_are_chosen_by_name(tmp_path: Path) -> None:

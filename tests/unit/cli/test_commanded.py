@@ -1,4 +1,4 @@
-"""The verb serve without anybody who commands: where the vehicle stands, and what its order says."""
+"""`fly --control commanded` without anybody who commands: where the vehicle stands, and what its order says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN = "40.1540302,116.2593683,41.526"  # the vehicle's own home: its kernel is t
 
 
 def served(folder: Path, *words: str) -> Result:
-    command = ["serve", "quad_f450", "--front", "mission", "--speed", "max", *words, "--out", str(folder)]
+    command = ["fly", "quad_f450", "--control", "commanded", *words, "--out", str(folder)]
     return CliRunner().invoke(app, command, env={"COLUMNS": "220", "NO_COLOR": "1", "TERM": "dumb"})
 
 
@@ -27,8 +27,8 @@ def served(folder: Path, *words: str) -> Result:
     ("words", "place", "yaw_deg", "home"),
     [
         (("--until", "5", "--start", "10,5,90"), (10.0, 5.0), 90.0, None),
-        (("--until", "1", "--home", f"{OWN},-30"), (0.0, 0.0), -30.0, Home()),
-        (("--until", "1", "--home", f"{OWN},-30", "--start", "3,-4"), (3.0, -4.0), -30.0, Home()),
+        (("--until", "1", "--home", OWN, "--start", "0,0,-30"), (0.0, 0.0), -30.0, Home()),
+        (("--until", "1", "--home", OWN, "--start", "3,-4,-30"), (3.0, -4.0), -30.0, Home()),
     ],
 )
 def test_vehicle_begins_where_start_and_home_say(
@@ -52,11 +52,10 @@ def test_vehicle_begins_where_start_and_home_say(
     [
         (("--start", "10"), "give NORTH,EAST[,YAW]"),
         (("--start", "1,nan"), "give NORTH,EAST[,YAW]"),
-        (("--home", "47,8,400,north"), "give"),
+        (("--home", "47,8,400,north"), "a heading goes into --start"),
         (("--front", "telepathy"), "telepathy"),
-        (("--home", f"{OWN},-30", "--start", "3,-4,90"), "the heading is given twice"),
-        (("--front", "rflysim", "--option", "mode=udp_half"), "udp_half"),
-        (("--front", "rflysim", "--option", "vehicle_id=0"), "vehicle_id"),
+        (("--front", "rflysim", "--mode", "udp_half"), "udp_half"),
+        (("--front", "rflysim", "--vehicle-id", "0"), "--vehicle-id"),
     ],
 )
 def test_what_cannot_be_read_ends_with_a_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
