@@ -60,7 +60,9 @@ def test_a_look_into_a_world_is_the_picture_of_the_guide(name: str, tmp_path: Pa
 
 def test_the_diagram_and_the_four_sensors_are_those_of_the_pages(tmp_path: Path) -> None:
     write_pictures.diagram(tmp_path / "quad_f450.svg")
-    assert (tmp_path / "quad_f450.svg").read_text() == (DOCS / "pictures" / "quad_f450.svg").read_text(), "run 'make docs'"
+    assert (tmp_path / "quad_f450.svg").read_text() == (DOCS / "pictures" / "quad_f450.svg").read_text(), (
+        "run 'make docs'"
+    )
     write_pictures.sensors(tmp_path / "sensors.png")
     here, page = tmp_path / "sensors.png", DOCS / "pictures" / "worlds" / "sensors.png"
     assert here.read_bytes() == page.read_bytes(), "run 'make docs'"

@@ -1,4 +1,4 @@
-"""What readers of the guides are supposed to have: logs, cases, worlds, missions, vehicles of other programs, made small.
+"""What readers of the guides have: logs, cases, worlds, missions, vehicles of other programs, made small.
 
 `PREPARED` has for a page the function that writes them into its folder before its first command runs
 (tests/system/test_doc_runs.py). Files that a page shows are not here.
@@ -61,7 +61,8 @@ AERIALIST = """simulation:
     position: { x: 20, y: -5, z: 0, r: 30 }
 """
 SENSORS = '[[sensor]]\nkind = "rangefinder"\nname = "down"\neuler_deg = [0, -90, 0]\n'
-GAZEBO_WORLD = """<sdf version='1.6'><world name='yard'><model name='shed'><static>true</static><pose>20 5 1 0 0 0</pose>
+GAZEBO_WORLD = """<sdf version='1.6'><world name='yard'><model name='shed'><static>true</static>
+<pose>20 5 1 0 0 0</pose>
 <link name='l'><collision name='c'><geometry><box><size>4 3 2</size></box></geometry></collision></link></model></world>
 </sdf>"""
 ELEVONS = """M: 2
@@ -98,7 +99,8 @@ def autopilots(folder: Path) -> None:
 
     _write(folder, case__toml=CASE.format(until_s=6.0, severity=0.05, duration=""))
     home = Home(40.1540302, 116.2593683, 50.0)
-    items = [LocalItem("takeoff", 0.0, 0.0, 10.0), LocalItem("waypoint", 20.0, 0.0, 10.0), LocalItem("land", 20.0, 0.0)]
+    ways = [(0.0, 0.0, 10.0, "takeoff"), (20.0, 0.0, 10.0, "waypoint"), (20.0, 0.0, 0.0, "land")]
+    items = [LocalItem(north_m, east_m, height_m, 0.0, kind) for north_m, east_m, height_m, kind in ways]
     (folder / "survey.plan").write_text(plan_text(from_local(items, home), home))
 
 
@@ -173,12 +175,12 @@ def identification(folder: Path) -> None:
     table(folder / "sweep.csv", time_s=time_s, stick=stick, pitch_rate=rate)
     time_s, angle = bifilar_swing(0.0318, 1.4)
     table(folder / "swing.csv", time_s=time_s, angle=angle)
-    table(
-        folder / "stand.csv", **propulsion_stand("quad_f450", np.repeat(np.linspace(0.2, 1.0, 9), 2).tolist(), seed=3)
-    )
+    stand = propulsion_stand("quad_f450", np.repeat(np.linspace(0.2, 1.0, 9), 2).tolist(), seed=3)
+    names = {"throttle": "throttle", "speed": "speed_radps", "thrust": "thrust_N", "torque": "torque_Nm"}
+    table(folder / "stand.csv", **{column: stand[name] for name, column in names.items()})
     rest = (ROOT / "tests" / "data" / "icm20689_rest" / "rest.csv").read_text().splitlines()
-    names = ["time_s", "roll_rate", "pitch_rate", "yaw_rate", *(f"specific_force_{a}" for a in "xyz")]
-    (folder / "still.csv").write_text("\n".join([",".join(names), *rest[1:]]) + "\n")
+    columns = ["time_s", "roll_rate", "pitch_rate", "yaw_rate", *(f"specific_force_{a}" for a in "xyz")]
+    (folder / "still.csv").write_text("\n".join([",".join(columns), *rest[1:]]) + "\n")
 
 
 def foreign_vehicles(folder: Path) -> None:
