@@ -159,6 +159,7 @@ docs: setup
 	$(BIN)/python tools/write_rflysimsafe_page.py
 	$(BIN)/python tools/write_sources_page.py
 	$(BIN)/python tools/write_robustness_page.py
+	$(BIN)/python tools/write_pictures.py
 
 # The generator lives in an environment of its own: it needs nothing of Ironbird
 $(SITE): locks/requirements-site.lock

@@ -258,14 +258,14 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
 
 
 def test_a_report_links_the_pages_of_flights_that_failed(place: Path) -> None:
-    done = ironbird("campaign", "report", "base", "--flights", "failed", "--most", "1", "--out", "linked")
+    done = ironbird("campaign", "report", "base", "--pages", "failed", "--most", "1", "--out", "linked")
     assert "1 of 2 flights have a page; --most 2 writes all" in done.output
     (page,) = (place / "linked" / "flights").glob("*/flight.html")
     link = page.relative_to(place / "linked").as_posix()
     assert f'href="{link}"' in (place / "linked" / "report.html").read_text()
     text = page.read_text()
     assert 'of the campaign <a href="../../report.html">base</a>' in text and "Flight <code>loss/000" in text
-    done = ironbird("campaign", "report", "base", "--flights", "los/0001/s0", code=2)
+    done = ironbird("campaign", "report", "base", "--pages", "los/0001/s0", code=2)
     assert "unknown flight 'los/0001/s0' in campaign 'base'; did you mean 'loss/0001/s0'" in done.output
 
 

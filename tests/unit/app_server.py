@@ -94,7 +94,7 @@ class Served:
 @contextlib.contextmanager
 def served(folder: Path, *, port: int = 0, token: str = "", **variables: str) -> Iterator[Served]:
     """An app that keeps what it flies in a folder."""
-    words = [sys.executable, "-m", "ironbird.cli", "app", "--no-browser", f"--port={port}"]
+    words = [sys.executable, "-m", "ironbird.cli", "app", "--no-browser", f"--http-port={port}"]
     words += [f"--out={folder / 'app'}", f"--logs={folder}", f"--store=sqlite:///{folder / 'store.db'}"]
     told = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "IRONBIRD_APP_TOKEN": token, **variables}
     with subprocess.Popen(

@@ -131,7 +131,7 @@ def _content(
         "reactions": reacting[:MOST_REACTIONS],
         "hidden": len(notable) - len(shown),
         "show_command": f"ironbird campaign show {campaign.name}",
-        "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--flights", "failed", *where]),
+        "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--pages", "failed", *where]),
         "paged": any(pages.values()),
         "maps": [{"title": title, "svg": map_plot(map_, title)} for title, map_ in maps],
         **_coverage(pairs),
