@@ -1,12 +1,12 @@
 """Every shell command of README.md and of the guides is executed, page by page, and ends as the page says.
 
 The commands of a page run in the order in which it has them, in a folder of its own that holds the files which the page
-shows: blocks of TOML, CSV or JSON whose first line is a comment with a file's name, and texts that a Python block writes
-by `Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise: `# exit code 1:
+shows: blocks of TOML, CSV or JSON whose first line is a comment with a file's name, and texts that a Python block
+writes by `Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise: `# exit code 1:
 why`. `SAYS` has what a command prints where the page makes a claim about it.
 
 What a page takes for granted and a test has not is made here (`PREPARED`), or the command is run in another way
-(`RUNS_AS`, `SERVERS`, the stand-ins for PX4 and ArduPilot). `NOT_RUN` is the whole list of commands that are not executed;
+(`RUNS_AS`, `SERVERS`, the stand-ins for PX4 and ArduPilot). `NOT_RUN` is the list of commands that are not executed;
 tests/system/test_doc_commands.py still reads them with the real command line.
 """
 
@@ -141,19 +141,19 @@ NOT_RUN = {  # the beginning of a command -> why it is not executed here
     "campaigns: ironbird campaign run safety --store": "a PostgreSQL server with a certificate: test_secure_places.py",
     "campaigns: ironbird campaign run safety --dask": "a Dask scheduler with a certificate: test_secure_places.py",
     "chips: ironbird fly quad_f450 --control px4": "PX4's build for a board: tests/autopilots/test_on_chips.py",
-    "chips: ironbird fly quad_f450 --control ardupilot": "ArduPilot's build for a board: tests/autopilots/test_on_chips.py",
+    "chips: ironbird fly quad_f450 --control ardupilot": "ArduPilot's build: tests/autopilots/test_on_chips.py",
     "chips: ironbird board hdl": "yosys and nextpnr: bench/hdl.py, `make place-and-route`",
     "control-from-python: ironbird connect calibrate-sticks": "a gamepad",
     "control-from-python: ironbird connect show-sticks": "a gamepad",
     "control-from-python: ironbird connect sticks": "a gamepad, or hands on a keyboard",
     "control-from-python: ironbird connect record-sticks": "a gamepad",
-    "firmware: ironbird fly quad_f450 --control autopilot_image": "ArduPilot's image: tests/autopilots/test_firmware_images.py",
+    "firmware: ironbird fly quad_f450 --control autopilot_image": "an image: tests/autopilots/test_firmware_images.py",
     "firmware: ironbird board firmware run iofirmware_lowpolh.bin": "ArduPilot's image: the same",
     "import-a-vehicle: ironbird vehicle import $IRONBIRD_GAZEBO_MODELS": "Gazebo's models: tests/unit/vehicles/imports",
     "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --port /dev/ttyACM0 --beside px4": "PX4 itself",
     "rflysim: ironbird connect rflysim --control px4": "PX4 itself: tests/autopilots/test_rflysim_clients.py",
 }
-RUNS_AS = {  # the beginning of a command -> a part of it, and what stands there in the test: smaller, or of this machine
+RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in the test
     "app: ironbird app": [("ironbird app", "ironbird app --http-port {port}")],
     "app: ironbird app do": [],
     "app: ironbird app do start vehicle=quad_f450 control=px4": [("control=px4", "control=told")],
@@ -205,7 +205,7 @@ STILL_FLYING = 1  # a flight that passes and did not land
 
 
 def with_stand_in(command: str) -> str:
-    """A flight under PX4 or ArduPilot as the stand-in can fly it: it hears no ground station, and has a clock of its own."""
+    """A flight under PX4 or ArduPilot as the stand-in can fly it: without a ground station, by its own clock."""
     for option in (r" --time virtual", r" --twin", r" --pilot \w+"):
         command = re.sub(option, "", command)
     return f"{command} --pilot none --speed max --until 3"
@@ -322,7 +322,8 @@ class Shell:
         """A command that runs on, once it has printed what it prints when it is ready."""
         process = subprocess.Popen(
             ["bash", "-c", f"exec {command}"],
-            cwd=self.place, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.PIPE, text=True,
+            cwd=self.place, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.PIPE,
+            text=True,
         )  # fmt: skip
         self.started.append(process)
         said: list[str] = []
