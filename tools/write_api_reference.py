@@ -105,7 +105,7 @@ print(ib.run(state, until_s=2.0, log=["body.p_NB_N"]).lane("body.p_NB_N", 7)[-1]
     ),
 }
 ALIASES = {
-    "FAULTS": "Dictionary of all faults of Ironbird: `Fault` by id, as `ironbird faults` lists them.",
+    "FAULTS": "Dictionary of all faults of Ironbird: `Fault` by id, as `ironbird fault list` lists them.",
     "Values": "Mapping of names to expressions: what `output`, `update` and `project` of a block return.",
     "Rates": "Mapping of states to expressions: what `derivative` of a block returns.",
 }

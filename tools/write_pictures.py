@@ -144,6 +144,14 @@ def campaign(path: Path) -> None:
         photograph(page, path, *((400, 1100) if path.stem.endswith("-narrow") else (1280, 1500)))
 
 
+def log(path: Path) -> None:
+    """The page of a log of PX4: one of the flights of tests/data, in which a gyroscope sticks."""
+    with tempfile.TemporaryDirectory() as name:
+        source = ROOT / "tests" / "data" / "autopilot_logs" / "common_px4_gyro_stuck.ulg"
+        ironbird("log", "show", str(source), "--out", name)
+        photograph(Path(name) / "log.html", path, 1280, 1180)
+
+
 def photograph(page: Path, path: Path, width: int, height: int, first: str = "") -> None:
     """A page from disk as a browser shows it, after some JavaScript."""
     from browser import chromium
@@ -178,11 +186,12 @@ PICTURES: dict[str, Callable[[Path], None]] = {  # path below docs/ -> what make
     "pictures/flight.png": flight,
     "pictures/flight-narrow.png": flight,
     "pictures/campaign.png": campaign,
+    "pictures/log.png": log,
     "pictures/campaign-narrow.png": campaign,
     **{f"images/app-{n}.png": app for n in ("fly", "faults", "plots", "world", "connections", "campaigns", "replay")},
 }
 WRITERS = {"vehicles": "tools/write_vehicle_pages.py", "findings": "tools/write_findings_page.py"}
-PHOTOGRAPHS = (flight, campaign, app)  # need Chromium
+PHOTOGRAPHS = (flight, campaign, log, app)  # need Chromium
 
 
 def writer_of(path: str) -> str:

@@ -2,8 +2,8 @@
 
 The commands of a page run in the order in which it has them, in a folder of its own that holds the files which the page
 shows: blocks of TOML, CSV or JSON whose first line is a comment with a file's name, and texts that a Python block
-writes by `Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise: `# exit code 1:
-why`. `SAYS` has what a command prints where the page makes a claim about it.
+writes by `Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise:
+`# exit code 1: why`. `SAYS` has what a command prints where the page makes a claim about it.
 
 What a page takes for granted and a test has not is made here (`PREPARED`), or the command is run in another way
 (`RUNS_AS`, `SERVERS`, the stand-ins for PX4 and ArduPilot). `NOT_RUN` is the list of commands that are not executed;
@@ -36,7 +36,7 @@ from doc_files import PREPARED
 from ironbird.autopilots.px4.process import SIMULATOR_PORT
 from ironbird.compiler import native
 from ironbird.faults.catalog import FAULTS
-from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.names import vehicle_ids
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -292,7 +292,7 @@ class Shell:
             program.chmod(0o755)
         self.place = folder / "work"
         self.place.mkdir()
-        self.env = {
+        self.env: dict[str, str] = {
             **{name: value for name, value in os.environ.items() if not name.startswith("IRONBIRD_")},
             "IRONBIRD_QUICK": os.environ["IRONBIRD_QUICK"],
             "IRONBIRD_CACHE": str(native.cache_folder()),
@@ -303,11 +303,11 @@ class Shell:
             "BROWSER": "true",
             "IRONBIRD_SYSTEMS": f"told={attended_system.__file__}:TOLD",  # in the place of PX4 in the app
         }
-        for name, variable, program in (
+        for kind, variable, binary in (
             ("px4", "IRONBIRD_PX4", "bin/px4"),
             ("ardupilot", "IRONBIRD_ARDUPILOT", "arducopter"),
         ):
-            self.env[variable] = str(_stand_in(folder / name, program, self.env["PATH"]))
+            self.env[variable] = str(_stand_in(folder / kind, binary, self.env["PATH"]))
 
     def run(self, command: str) -> tuple[int, str]:
         """Exit code and output of a command."""
@@ -373,7 +373,7 @@ class Shell:
         }  # fmt: skip
         for name, make in made.items():
             if name in text:
-                text = text.replace(name, make())
+                text = text.replace(name, make())  # type: ignore[no-untyped-call]
         return text
 
     def end(self, process: subprocess.Popen[str]) -> int:

@@ -64,19 +64,7 @@ def credibility(
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
     with errors():
-        if drive == bool(simulated):
-            raise RecordError(
-                f"{'both simulated records and --drive are' if drive else 'nothing is'} given to compare {real} with: "
-                "give either simulated records, or --drive with --vehicle"
-            )
-        if setpoints and not drive:
-            raise RecordError("--setpoints goes with --drive and --vehicle: add both")
-        if (drive or evidence) and vehicle is None:
-            raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
-        if mean is not None and mean not in ("rms", "arithmetic"):
-            raise UnknownNameError("--mean", mean, ("rms", "arithmetic"))
-        for record_file in (real, *(simulated or ())):
-            check_record(record_file)
+        _check(real, simulated, vehicle, mean, drive=drive, setpoints=setpoints, evidence=evidence)
     from ironbird.credibility.compare import compare
     from ironbird.credibility.evidence import add_entry
     from ironbird.credibility.readers import read_record
@@ -113,6 +101,26 @@ def credibility(
             typer.echo(f"  {line}")
         print_report(page)
     raise typer.Exit(EXIT_CODES["pass" if comparison.passed else "fail"])
+
+
+def _check(
+    real: Path, simulated: list[Path] | None, vehicle: str | None, mean: str | None, *, drive: bool, setpoints: bool,
+    evidence: str | None,
+) -> None:  # fmt: skip
+    """Refuse what does not fit together before any record is read."""
+    if drive == bool(simulated):
+        raise RecordError(
+            f"{'both simulated records and --drive are' if drive else 'nothing is'} given to compare {real} with: "
+            "give either simulated records, or --drive with --vehicle"
+        )
+    if setpoints and not drive:
+        raise RecordError("--setpoints goes with --drive and --vehicle: add both")
+    if (drive or evidence) and vehicle is None:
+        raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
+    if mean is not None and mean not in ("rms", "arithmetic"):
+        raise UnknownNameError("--mean", mean, ("rms", "arithmetic"))
+    for record_file in (real, *(simulated or ())):
+        check_record(record_file)
 
 
 def _write(comparison: Comparison, folder: Path, title: str, vehicle: str | None) -> Path:

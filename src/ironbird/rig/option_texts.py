@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PILOT = (
-    "Who commands: ours (built in: it flies the mission), attended (it obeys orders in flight: the live "
+    "Who commands: 'ours' (built in: it flies the mission), attended (it obeys orders in flight: the live "
     "rig, or a record of its orders), none (another ground station), sticks (PX4's multicopters in "
     "position mode, where its collision prevention acts)."
 )

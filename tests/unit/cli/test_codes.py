@@ -91,7 +91,9 @@ def test_a_comparison_ends_with_1_if_a_flight_did_not_pass(
     monkeypatch.setattr("ironbird.campaign.compare.first_flight", lambda text: hover.order)
     monkeypatch.setattr("ironbird.campaign.compare.compare", lambda *given, **more: flown)
     monkeypatch.setattr("ironbird.report.compare_page.write_compare_page", lambda *given: None)
-    done = ironbird("bench", "autopilots", "case.toml", "--out", str(tmp_path))
+    case = tmp_path / "case.toml"
+    case.write_text(flight_case(1).to_toml())
+    done = ironbird("bench", "autopilots", str(case), "--out", str(tmp_path))
     assert done.exit_code == code, done.output
 
 
