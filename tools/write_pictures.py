@@ -145,11 +145,11 @@ def campaign(path: Path) -> None:
 
 
 def log(path: Path) -> None:
-    """The page of a log of PX4: one of the flights of tests/data, in which a gyroscope sticks."""
+    """The page of a log in PX4's format: of the flight with two faults."""
     with tempfile.TemporaryDirectory() as name:
-        source = ROOT / "tests" / "data" / "autopilot_logs" / "common_px4_gyro_stuck.ulg"
-        ironbird("log", "show", str(source), "--out", name)
-        photograph(Path(name) / "log.html", path, 1280, 1180)
+        ironbird(*FLIGHT, "--ulog", "--out", f"{name}/flight")
+        ironbird("log", "show", f"{name}/flight/flight.ulg", "--out", f"{name}/log")
+        photograph(Path(name) / "log" / "log.html", path, 1280, 1180)
 
 
 def photograph(page: Path, path: Path, width: int, height: int, first: str = "") -> None:
