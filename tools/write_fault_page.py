@@ -101,7 +101,9 @@ def grammar() -> list[str]:
     """How a fault is ordered."""
     for order, _ in EXAMPLES:
         parse_fault(order)  # an example that cannot be read is a mistake of this page
-    lines = ["## How to order one", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
+    lines = ["## How to write one", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
+    example = "rotor.speed_loss@1:instance=1,severity=0.2,start=5"
+    lines += ["```sh", f"ironbird fly quad_f450 --fault '{example}'", "```", ""]
     lines += table(("key", "default", "meaning"), [(f"`{key.replace(', ', '`, `')}`", d, m) for key, d, m in KEYS])
     lines += [
         "A condition compares signals, numbers with units and words, in the language of requirements: `+ - * /`,",

@@ -467,7 +467,10 @@ class _Ahead:
     flying: dict[Future[BatchResult], _Batch] = field(default_factory=dict)
 
     def continue_from(self, before: _Ahead) -> None:
-        """Take over the first flights: those in progress, those that wait, and their state."""
+        """Take over from `before`, the flights that began while the rest of the campaign was still being read.
+
+        These are its batches in progress, its waiting flights and its counters.
+        """
         self.flying.update(before.flying)
         self.plan.take_over(before.plan)
 
@@ -530,9 +533,10 @@ def _work_off(
 
 
 def _probe(plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
-    """Whether a worker can fly anything at all: tries a few random flights, each with its own worker.
+    """Test whether workers can run at all, after several died in a row: fly a few random flights, each in a new worker.
 
-    If all of these workers die, the flights are not the cause: the session ends, and they stay open.
+    True as soon as one succeeds; False if too few flights are left to decide; `RunError` if every worker dies: these
+    flights are not blamed and can be resumed. `how` describes the last death.
     """
     draw, tried = random.Random(), []
     try:

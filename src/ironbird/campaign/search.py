@@ -401,7 +401,10 @@ def _cut(
     least: float,
     fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
 ) -> tuple[FlightCase, FlightResult]:
-    """The smallest severity or duration of one fault that still fails, to `least`, by sections flown in one batch."""
+    """Reduce the severity or duration (`key`) of fault `number` as far as the flight still fails, to within `least`.
+
+    Each round divides the interval and flies all points in one batch. Returns the reduced case and its result.
+    """
     injection = _faults(case)[number]
     if key == "end_s" and not math.isfinite(injection.end_s):
         longest = result.ended_s - injection.start_s

@@ -31,7 +31,10 @@ _KINDS: dict[str, tuple[str, str, dict[str, Scale | Offset | Replace]]] = {
 
 
 def servo_faults(family: str, place: str, summaries: Mapping[str, str]) -> tuple[Fault, ...]:
-    """Faults of the kinds that have a summary, for the servo at a path (`surface/{instance}`)."""
+    """Faults of one servo, one for each entry of `summaries` (kind of fault to the sentence that describes it).
+
+    `family` is the first part of their ids, `place` the path of the servo, such as `surface/{instance}`.
+    """
     faults = []
     for kind, summary in summaries.items():
         severity, reference, effects = _KINDS[kind]

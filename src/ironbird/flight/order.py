@@ -100,7 +100,10 @@ class Weather:
         return values
 
     def digest_data(self) -> list[float]:
-        """Numbers for the digest; without a gust those of versions before gusts existed."""
+        """Numbers that enter the digest of an order.
+
+        Without a gust only the first three, so that digests equal those of versions that had no gusts.
+        """
         values = [float(value) for value in vars(self).values()]
         return values if self.gust_mps else values[:3]
 

@@ -40,7 +40,11 @@ def jumps(names: Sequence[str], trace: Trace) -> np.ndarray:
 
 
 class Samples:
-    """Samples of columns, every `every` rows from a first row of each lane to the end of the longest lane."""
+    """Values of some trace columns every `every` rows, for each lane from its row in `first` to its end.
+
+    Arrays are [column, lane, sample], as long as the longest lane. `channels` is the number of scored channels that
+    `add` fills.
+    """
 
     def __init__(self, trace: Trace, first: np.ndarray, every: int, names: Sequence[str], channels: int) -> None:
         self.first, self.rows = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(trace.rows, np.int64)

@@ -98,7 +98,10 @@ def _state(chip: Chip) -> dict[str, object]:
 
 
 def _late_findings(chip: RegisterChip) -> list[str]:
-    """Registers whose read has a side effect before it is complete; each is read up to its last bit, pin by pin."""
+    """Findings where reading one register already triggers the side effect of the next one.
+
+    The register before each one with a side effect is read alone over SPI, and nothing else may change.
+    """
     findings = []
     special = {r.index for r in chip.registers if r.clears or r.sticks or r.acts}
     for place in sorted(special):

@@ -200,10 +200,10 @@ class DriveCommands(DrivePorts, _Base):
 class CommandedGroundNavigator(DriveCommands, GroundNavigator):
     """`GroundNavigator` with commands from outside, for cars and rovers. Sampled.
 
-    The mission is that of `GroundNavigator`. Otherwise the path is the line to the commanded position, without
-    curvature, or the vehicle's own position with the commanded course; the speed changes by `slewing`, twice as fast
-    down, and before a position it follows an even deceleration. Not modelled: driving backwards but by hand, arcs on
-    the way to a place, obstacles.
+    In a mission it behaves as `GroundNavigator`. Else it follows the straight line to the commanded position, or,
+    without one, the commanded course from where it is. Speed rises by at most `slewing` and falls by at most twice
+    that; near the commanded position it brakes evenly. Not modelled: reverse driving (except by sticks), curved
+    approach, obstacles.
     """
 
     source = "closed form of this project"

@@ -85,7 +85,11 @@ class _Timeline:
         self.waited.append(False)
 
     def _inject(self, numbers: list[float]) -> None:
-        """Translate a fault packet: ids fill the slots, parameters the floats; what is not sent stays as it was."""
+        """Translate a fault packet into fault orders that start now.
+
+        Numbers from FIRST_ID on are fault ids, the others parameters. As in RFlySimSafe, values that a packet does not
+        send keep those of the packet before.
+        """
         ids = [int(number) for number in numbers if number >= FIRST_ID]
         params = [number for number in numbers if number < FIRST_ID]
         for id, owned in self.slots.put(ids, params).items():

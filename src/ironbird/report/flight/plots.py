@@ -64,7 +64,7 @@ class TimePlots:
         return []
 
     def stop_line(self) -> list[Json]:
-        """The line at the end."""
+        """Vertical line where the flight stopped early, as plot shapes; none in this base class."""
         return []
 
     def labels(self) -> list[Json]:

@@ -52,7 +52,10 @@ COMMANDS: dict[str, Command] = {  # what a commander can do, by the names of the
 
 
 class Obeyed:
-    """Orders to one commander. `script` is a record of orders to begin with."""
+    """Carries out orders to one commander and records them.
+
+    `script` is the text of an earlier record; its orders are carried out at their recorded times.
+    """
 
     def __init__(self, commander: Commander, script: str = "") -> None:
         self.commander = commander

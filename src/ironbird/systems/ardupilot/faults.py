@@ -481,7 +481,10 @@ def parameter(setting: Setting, instance: int | str) -> str:
 
 
 def _trigger(rig: Rig, injection: Injection) -> int | None:
-    """Index of the kernel's event record that holds when an injection's condition first became true."""
+    """Index of the kernel's event record that stores the time at which an injection's condition first became true.
+
+    None if the injection has no condition; `LinkError` if the run has no such event.
+    """
     if not injection.when:
         return None
     events = rig.state.events[0]
