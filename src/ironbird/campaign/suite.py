@@ -13,14 +13,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from ironbird.campaign.case import (
-    SCHEMA,
     CaseFile,
     FlightCase,
     is_spread,
 )
 from ironbird.campaign.check import condition_problems, problems_of
 from ironbird.campaign.planned import JOINED, PLAN_ENDINGS, Planned, case_words, kept_defaults
-from ironbird.campaign.suite_path import suite_path
+from ironbird.campaign.suite_path import BUILT_IN as BUILT_IN
+from ironbird.campaign.suite_path import SCHEMA, suite_path
+from ironbird.campaign.suite_path import suite_names as suite_names
 from ironbird.errors import CaseError, FaultError, UnknownNameError
 from ironbird.faults.file import definitions_text, read_faults_file
 from ironbird.faults.spec import Fault

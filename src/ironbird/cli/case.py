@@ -101,7 +101,8 @@ def case_schema() -> None:
 
 
 def _list_suites(as_json: bool) -> None:
-    from ironbird.campaign.suite import load_suite, suite_names
+    from ironbird.campaign.suite import load_suite
+    from ironbird.campaign.suite_path import suite_names
 
     suites = {name: load_suite(name) for name in suite_names()}
     if as_json:

@@ -380,7 +380,7 @@ def option_keys(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 @_names
 def sight_names(incomplete: str) -> Iterable[str]:
     """Kinds of sensors that see the world, and files of such."""
-    from ironbird.world.runner import SENSORS
+    from ironbird.world.sensors import SENSORS
 
     return [*_fitting((f"{kind}:" for kind in SENSORS), incomplete), *_files(incomplete)]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import typer
@@ -76,12 +76,19 @@ class Branch(TyperGroup):
         """Names of the commands of this group."""
         return list(self.commands)
 
-    def main(self, *args: Any, standalone_mode: bool = True, **known: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **known: Any,
+    ) -> Any:
         """Run the command line; what is wrong with it is printed as a sentence, with exit code 2."""
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **known)
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **known)
         try:
-            code = super().main(*args, standalone_mode=False, **known)
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **known)
         except UsageError as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # that one has printed the help
                 typer.secho(f"error: {usage_sentence(error)}", fg="red", err=True)
