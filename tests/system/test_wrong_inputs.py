@@ -141,7 +141,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     # campaign, evidence, scenario
     ("campaign run nosuch", ("suite 'nosuch'", "known: autopilots")),
     ("campaign run case.toml", ("case.toml:1:1", "begin it with schema = 1")),
-    ("campaign run safety --tag multicoptr", ("--tag 'multicoptr'", "did you mean 'multicopter'")),
+    ("campaign run safety --tag multicoptr", ("tag 'multicoptr'", "did you mean 'multicopter'")),
     ("campaign run safety --workers 1000", ("--workers '1000'", "from 1 to 256")),
     ("campaign run safety --store mysql://x", ("--store 'mysql://x'", "sqlite:///FILE")),
     ("campaign run safety --dask nohost", ("--dask 'nohost'", "tcp://HOST:PORT")),
@@ -149,7 +149,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("campaign show nosuch", ("campaign 'nosuch'",)),
     ("campaign diff nosuch other", ("campaign 'nosuch'",)),
     ("campaign search safety", ("safety has", "name one by --case")),
-    ("campaign search safety --case nosuch", ("--case 'nosuch'", "ironbird case list safety")),
+    ("campaign search safety --case nosuch", ("case 'nosuch'", "ironbird case list safety")),
     ("campaign plan --probability 2", ("probability 2", "between 0 and 1")),
     ("evidence verify README.md", ("README.md is no evidence pack", "no zip file", "ironbird evidence pack")),
     ("evidence verify none.zip", ("none.zip", "no such file", "ironbird evidence pack")),

@@ -12,6 +12,7 @@ from typer.models import CommandInfo
 
 from ironbird.cli.completion import offer
 from ironbird.cli.lazy import Verb, converted_if_given
+from ironbird.cli.tree import OWNERS
 from ironbird.cli.wrong_usage import words
 from ironbird.errors import IronbirdError, UnknownNameError
 
@@ -19,64 +20,6 @@ BEGIN = "kind_"  # of names of parameters that hold options of a control system
 ELSEWHERE = {"params"}  # given by options of the command itself
 META = "ironbird.kind_options"
 ARGS = "ironbird.words"  # of the command line, in the context
-# Option -> control systems and front ends that declare it, so that a wrong option is answered without loading them
-OWNERS = {
-    "all_truth": ("rflysim",),
-    "aux": ("mixer",),
-    "avoid_mps": ("avoid",),
-    "baud": ("hardware",),
-    "board": ("autopilot_image", "chips", "firmware",),
-    "bus_trace": ("px4", "ardupilot",),
-    "chips": ("px4", "ardupilot",),
-    "clocks_per_instruction": ("autopilot_image", "firmware",),
-    "connect_s": ("hardware",),
-    "control_hz": ("hardware",),
-    "core": ("hardware",),
-    "disarmed": ("mixer",),
-    "dyn_params": ("rflysim",),
-    "failsafe": ("mixer",),
-    "fault_map": ("rflysim",),
-    "file": ("fmu", "fmu-plant",),
-    "flights": ("px4", "ardupilot",),
-    "folder": ("px4", "ardupilot", "fmu", "fmu-plant",),
-    "front": ("commanded",),
-    "ground_station": ("px4", "ardupilot", "hardware",),
-    "host": ("hardware", "rflysim",),
-    "image": ("autopilot_image", "firmware",),
-    "init_params": ("rflysim",),
-    "instance": ("px4", "ardupilot", "mavlink",),
-    "links": ("mavlink",),
-    "lockstep": ("mavlink",),
-    "main": ("mixer",),
-    "map_east_m": ("rflysim",),
-    "map_north_m": ("rflysim",),
-    "mode": ("rflysim",),
-    "model_hz": ("hardware",),
-    "numbers": ("firmware",),
-    "param_file": ("mavlink",),
-    "patience_s": ("fmu", "fmu-plant",),
-    "pilot": ("px4", "ardupilot", "hardware", "chips", "firmware",),
-    "port": ("hardware",),
-    "priority": ("hardware",),
-    "quiet": ("px4",),
-    "reference_port": ("firmware",),
-    "scene": ("rflysim",),
-    "sensor_hz": ("hardware",),
-    "sensor_port": ("firmware",),
-    "shift": ("rflysim",),
-    "silent_s": ("mixer",),
-    "state": ("commanded",),
-    "step_ticks": ("fmu", "fmu-plant", "firmware",),
-    "stick_layout": ("sticks",),
-    "stick_mode": ("sticks",),
-    "sticks": ("firmware", "sticks",),
-    "time": ("px4", "ardupilot",),
-    "udp": ("hardware",),
-    "vehicle_id": ("rflysim",),
-    "wait_s": ("firmware", "mavlink",),
-    "watchdog": ("firmware",),
-    "wires": ("mixer",),
-}  # fmt: skip
 
 
 class KindVerb(Verb):

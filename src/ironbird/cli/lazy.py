@@ -82,13 +82,14 @@ class Branch(TyperGroup):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,
+        windows_expand_args: bool = True,
         **known: Any,
     ) -> Any:
         """Run the command line; what is wrong with it is printed as a sentence, with exit code 2."""
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **known)
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **known)
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **known)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **known)
         except UsageError as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # that one has printed the help
                 typer.secho(f"error: {usage_sentence(error)}", fg="red", err=True)
