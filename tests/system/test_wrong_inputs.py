@@ -66,7 +66,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --until nan", ("--until 'nan'", "finite")),
     ("fly quad_f450 --until 0", ("--until '0'", "from 0.001 to 10000000")),
     ("fly quad_f450 --integration euler", ("integration 'euler'", "rk2 or rk4")),
-    ("fly quad_f450 --log-step 0.0033", ("0.0033", "give a multiple")),
+    ("fly quad_f450 --log-step 0.0033", ("--log-step 0.0033 s", "give a multiple")),
     # fly: options
     ("fly quad_f450 --windd 5", ("--windd", "did you mean --wind")),
     ("fly quad_f450 --twin=3", ("--twin takes no value", "write --twin alone")),
@@ -243,6 +243,7 @@ def test_a_wrong_line_is_refused_with_place_value_and_cure_in_a_second(
     left = {path.name for path in folder.iterdir()} - before - {"stdout", "stderr", "out"}
     assert not left, "a refused command leaves no files"
     assert not any(path.is_file() for path in (folder / "out").rglob("*")), "nor results"
+    assert not any((folder.parent / "cache").rglob("*.so")), "nothing is compiled before it is refused"
 
 
 @pytest.mark.parametrize("word", sorted(SYNONYMS))
