@@ -272,8 +272,8 @@ def test_synonyms_lead_to_commands_that_are_there(word: str) -> None:
     ],
 )
 def test_signs_that_a_terminal_cannot_show_end_no_command(
-    folder: Path, line: str, code: int, names: dict[str, str]
+    folder: Path, tmp_path: Path, line: str, code: int, names: dict[str, str]
 ) -> None:
-    found, _, out, err = run(folder, shlex.split(line), **names)
+    found, _, out, err = run(folder, shlex.split(line), IRONBIRD_CACHE=str(tmp_path), **names)
     assert found == code and "UnicodeEncodeError" not in err and "Traceback" not in err, err
     assert "\ufffd" not in out, "what cannot be shown is replaced by signs that can"
