@@ -20,7 +20,7 @@ import typer
 from ironbird.cli.completion import ARGUMENTS, OPTIONS, whole_words
 from ironbird.cli.kind_options import params_of_model
 from ironbird.cli.main import app
-from ironbird.cli.option_owners import OWNERS
+from ironbird.cli.tree import OWNERS
 from ironbird.flight.systems import loadable_kinds
 from ironbird.systems.commanded.front import FRONTS, front_type
 

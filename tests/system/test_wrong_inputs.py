@@ -66,7 +66,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --until nan", ("--until 'nan'", "finite")),
     ("fly quad_f450 --until 0", ("--until '0'", "from 0.001 to 10000000")),
     ("fly quad_f450 --integration euler", ("integration 'euler'", "rk2 or rk4")),
-    ("fly quad_f450 --log-step 0.0033", ("0.0033", "give a multiple")),
+    ("fly quad_f450 --log-step 0.0033", ("--log-step 0.0033 s", "give a multiple")),
     # fly: options
     ("fly quad_f450 --windd 5", ("--windd", "did you mean --wind")),
     ("fly quad_f450 --twin=3", ("--twin takes no value", "write --twin alone")),
@@ -141,7 +141,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     # campaign, evidence, scenario
     ("campaign run nosuch", ("suite 'nosuch'", "known: autopilots")),
     ("campaign run case.toml", ("case.toml:1:1", "begin it with schema = 1")),
-    ("campaign run safety --tag multicoptr", ("--tag 'multicoptr'", "did you mean 'multicopter'")),
+    ("campaign run safety --tag multicoptr", ("tag 'multicoptr'", "did you mean 'multicopter'")),
     ("campaign run safety --workers 1000", ("--workers '1000'", "from 1 to 256")),
     ("campaign run safety --store mysql://x", ("--store 'mysql://x'", "sqlite:///FILE")),
     ("campaign run safety --dask nohost", ("--dask 'nohost'", "tcp://HOST:PORT")),
@@ -149,7 +149,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("campaign show nosuch", ("campaign 'nosuch'",)),
     ("campaign diff nosuch other", ("campaign 'nosuch'",)),
     ("campaign search safety", ("safety has", "name one by --case")),
-    ("campaign search safety --case nosuch", ("--case 'nosuch'", "ironbird case list safety")),
+    ("campaign search safety --case nosuch", ("case 'nosuch'", "ironbird case list safety")),
     ("campaign plan --probability 2", ("probability 2", "between 0 and 1")),
     ("evidence verify README.md", ("README.md is no evidence pack", "no zip file", "ironbird evidence pack")),
     ("evidence verify none.zip", ("none.zip", "no such file", "ironbird evidence pack")),
@@ -243,6 +243,7 @@ def test_a_wrong_line_is_refused_with_place_value_and_cure_in_a_second(
     left = {path.name for path in folder.iterdir()} - before - {"stdout", "stderr", "out"}
     assert not left, "a refused command leaves no files"
     assert not any(path.is_file() for path in (folder / "out").rglob("*")), "nor results"
+    assert not any((folder.parent / "cache").rglob("*.so")), "nothing is compiled before it is refused"
 
 
 @pytest.mark.parametrize("word", sorted(SYNONYMS))
@@ -271,8 +272,8 @@ def test_synonyms_lead_to_commands_that_are_there(word: str) -> None:
     ],
 )
 def test_signs_that_a_terminal_cannot_show_end_no_command(
-    folder: Path, line: str, code: int, names: dict[str, str]
+    folder: Path, tmp_path: Path, line: str, code: int, names: dict[str, str]
 ) -> None:
-    found, _, out, err = run(folder, shlex.split(line), **names)
+    found, _, out, err = run(folder, shlex.split(line), IRONBIRD_CACHE=str(tmp_path), **names)
     assert found == code and "UnicodeEncodeError" not in err and "Traceback" not in err, err
     assert "\ufffd" not in out, "what cannot be shown is replaced by signs that can"

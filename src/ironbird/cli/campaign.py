@@ -281,7 +281,7 @@ HERE = Path("out") / "campaigns" / "ironbird.db"  # the store of a folder
 
 def check_campaign(url: str | None, *names: str) -> None:
     """Refuse campaigns that no store on this computer has, if the stores are files; a server is asked later."""
-    from ironbird.campaign.places import known_stores, names_in, usual_store
+    from ironbird.campaign.places import known_stores, names_in, url_of, usual_store
 
     check_store(url)
     chosen = url if url is not None else usual_store()
@@ -295,10 +295,11 @@ def check_campaign(url: str | None, *names: str) -> None:
     if None in found.values():  # the store itself says what is wrong with it
         return
     known = {name for names in found.values() for name in names or ()}
-    where = f"the store {chosen}" if chosen is not None else "the stores of this computer"
+    near = found.get(files[0]) or known
+    where = f"the store {chosen or url_of(HERE)}" if near is not known else "the stores of this computer"
     for name in names:
         if name not in known:
-            raise UnknownNameError("campaign", name, known, where, "ironbird campaign list --all")
+            raise UnknownNameError("campaign", name, near, where, "ironbird campaign list --all")
 
 
 def store_with(url: str | None, name: str) -> Store:

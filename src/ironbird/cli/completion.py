@@ -358,7 +358,7 @@ def beside_names(incomplete: str) -> Iterable[str]:
 @offered
 def option_keys(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     """Options of the control system in the line so far, by their keys in order files, as KEY=."""
-    from ironbird.cli.option_owners import OWNERS
+    from ironbird.cli.tree import OWNERS
 
     control = _given(ctx, "control")
     return fitting((f"{key}=" for key, owners in OWNERS.items() if not control or control in owners), incomplete)

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from ironbird.rig.system import Kind
 
 OUTSIDE = "Control systems outside"  # panel of the help
+USUAL_STEP_S = 0.002
 MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
@@ -218,6 +219,7 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
     if twin and not repeats(order.control, order.options, order.script):
         raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
     if not is_outside(order.control):
+        _check_log_step(order)
         if not alone:
             raise OrderError(
                 f"--count and --beside are for control systems outside, not for '{order.control}': add --control px4 "
@@ -228,6 +230,26 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
     options = read_options(kind, order.options)
     for title, rows, figures in kind.budget(order.vehicle, options, has_mission=order.mission is not None):
         print_table(rows, title, figures)
+
+
+def _check_log_step(order: Order) -> None:
+    """Refuse rows of the log between two steps; rows at multiples of the usual step fit every vehicle."""
+    if _is_multiple(order.log_s, USUAL_STEP_S) and not order.integration:
+        return
+    from ironbird.vehicles.load import load_vehicle
+    from ironbird.vehicles.spec import Integration
+
+    own = load_vehicle(order.vehicle, control=order.control).integration
+    step_s = (Integration.parse(order.integration) if order.integration else own).step_s
+    if not _is_multiple(order.log_s, step_s):
+        raise OrderError(
+            f"--log-step {order.log_s:g} s is not a whole number of steps of {step_s:g} s: give a multiple of it, or "
+            "fly with smaller steps (--integration rk4@0.001)"
+        )
+
+
+def _is_multiple(time_s: float, step_s: float) -> bool:
+    return abs(round(time_s / step_s) * step_s - time_s) < 1e-9
 
 
 def _numbered(order: Order, count: int) -> list[Order]:

@@ -12,7 +12,7 @@ from typer.models import CommandInfo
 
 from ironbird.cli.completion import offer
 from ironbird.cli.lazy import Verb, converted_if_given
-from ironbird.cli.option_owners import OWNERS
+from ironbird.cli.tree import OWNERS
 from ironbird.cli.wrong_usage import words
 from ironbird.errors import IronbirdError, UnknownNameError
 

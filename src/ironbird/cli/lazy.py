@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import typer
@@ -80,14 +80,20 @@ class Branch(TyperGroup):
         """The options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
 
-    def main(  # type: ignore[override]
-        self, args: Any = None, prog_name: Any = None, standalone_mode: bool = True, **known: Any
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **known: Any,
     ) -> Any:
         """Run the command line; what is wrong with it is printed as a sentence, with exit code 2."""
         if not standalone_mode:
-            return super().main(args, prog_name, standalone_mode=False, **known)
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **known)
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **known)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **known)
         except UsageError as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # that one has printed the help
                 typer.secho(f"error: {usage_sentence(error)}", fg="red", err=True)

@@ -458,12 +458,12 @@ def check_suite(suite: str, tags: Sequence[str] | None = None, case: str | None 
     glance = glance_at(suite)
     for tag in tags or ():
         if tag not in glance.tags and tag not in glance.cases:
-            raise UnknownNameError("--tag", tag, glance.tags or glance.cases, suite)
+            raise UnknownNameError("tag", tag, glance.tags or glance.cases, suite)
     if one and case is None and len(glance.cases) > 1:
         listed = f"'ironbird case list {suite}' lists them"
         raise IronbirdError(f"{suite} has {len(glance.cases)} cases: name one by --case; {listed}")
     if case is not None and case not in glance.cases:
-        raise UnknownNameError("--case", case, glance.cases, suite, f"ironbird case list {suite}")
+        raise UnknownNameError("case", case, glance.cases, suite, f"ironbird case list {suite}")
 
 
 def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:

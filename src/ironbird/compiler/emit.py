@@ -231,7 +231,7 @@ class _Body:
                     arms.setdefault(node.args[0], set()).add(arg)
 
         def cone(condition: int, claimed: set[int]) -> set[int]:
-            """Nodes that are needed only if `condition` is true, without those in `claimed` (of another guarded part)."""
+            """Nodes that are needed only if `condition` is true, without those in `claimed` (of another part)."""
             found: set[int] = set()
             # From the chosen sides towards the leaves; a node's users come before it because their numbers are larger.
             waiting = [-arm for arm in arms[condition]]

@@ -22,7 +22,7 @@ def _check_suites(suites: Sequence[str], tags: Sequence[str]) -> None:
     known = {name for one in found for name in (*one.tags, *one.cases)}
     for tag in tags:
         if tag not in known:
-            raise UnknownNameError("--tag", tag, {tag for one in found for tag in one.tags} or known, ", ".join(suites))
+            raise UnknownNameError("tag", tag, {tag for one in found for tag in one.tags} or known, ", ".join(suites))
 
 
 def dataset(

@@ -36,8 +36,8 @@ class Case(NamedTuple):
 MAP_A: dict[int, Entry] = {
     123450: Entry(
         "motor", "rotor.speed_loss@1", "instance = motor; severity = 1 - factor",
-        "Their factor acts on the command, Ironbird's on the speed, idle speed included. One slot of parameters acts on "
-        "motors 1 and 2 only. Map C scales the pulse width; its modes 2 and 11 are the shapes ramp and intermittent.",
+        "Their factor acts on the command, Ironbird's on the speed, idle speed included. One slot acts "
+        "on motors 1 and 2. Map C scales the pulse width; its modes 2 and 11 are the shapes ramp and intermittent.",
     ),
     123451: Entry(
         "propeller", "rotor.blade_damage@1", "instance = rotor; severity = 1 - factor²",

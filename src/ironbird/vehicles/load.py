@@ -27,7 +27,8 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.kinds import CONTROLS, KINDS, VehicleKind, vehicle_kind
-from ironbird.vehicles.names import CATALOG, vehicle_ids
+from ironbird.vehicles.names import CATALOG as CATALOG
+from ironbird.vehicles.names import vehicle_ids as vehicle_ids
 from ironbird.vehicles.parts import change_parts
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, sources_in
