@@ -42,7 +42,7 @@ FREE = {
     "--address", "--ages", "--band", "--camera", "--endurance", "--frame-mass", "--gust", "--home", "--host", "--id",
     "--licence", "--name", "--param", "--payload", "--pixels", "--rule", "--start", "--turn", "--url", "--wind",
     "--window", "--init-params", "--dyn-params", "--input", "--output", "--serial", "--px4", "--ardupilot",
-    "--flight-mode", "--mass", "--spacing", "--length", "vehicle.set:values",
+    "--flight-mode", "--mass", "--spacing", "--length", "vehicle.set:values", "--where",
     "vehicle.design.parts:contains", "connect.sticks:to", "connect.calibrate-sticks:device",
 }  # fmt: skip
 

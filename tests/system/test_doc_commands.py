@@ -1,7 +1,7 @@
 """Every command that the documentation prints is one: its verbs, options and values are read by the real command line.
 
-Nothing is executed here; docs/guide/own-quadcopter.md is (tests/long/test_own_quadcopter.py), and so are all Python
-blocks of the guides (tests/system/test_docs.py).
+Nothing is executed here; commands of README.md and of the guides are (tests/system/test_doc_runs.py), and so are all
+Python blocks of the guides (tests/system/test_docs.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every picture of the documents is there, is shown by a page, and is made by a script that is named."""
+"""Every picture of the documents is there, is shown by a page, and is made by a script that is called."""
 
 from __future__ import annotations
 

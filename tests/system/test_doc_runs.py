@@ -1,13 +1,13 @@
 """Every shell command of README.md and of the guides is executed, page by page, and ends as the page says.
 
-The commands of a page run in the order in which it has them, in a folder of its own that holds the files which the page
-shows: blocks of TOML, CSV or JSON whose first line is a comment with a file's name, and texts that a Python block
-writes by `Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise:
-`# exit code 1: why`. `SAYS` has what a command prints where the page makes a claim about it.
+The commands of a page run in its order, in a folder that holds the files which the page shows: blocks whose first line
+is a comment with a file's name, tables that the text before names, and texts that a Python block writes by
+`Path("name").write_text("…")`. The exit code is 0 unless the comment of the command says otherwise (`# exit code 1:
+why`). `SAYS` has what a command prints where the page makes a claim about it.
 
-What a page takes for granted and a test has not is made here (`PREPARED`), or the command is run in another way
-(`RUNS_AS`, `SERVERS`, the stand-ins for PX4 and ArduPilot). `NOT_RUN` is the list of commands that are not executed;
-tests/system/test_doc_commands.py still reads them with the real command line.
+What a reader has and a test has not is made small (tests/unit/doc_files.py), or the command is run in another way
+(`RUNS_AS`, `SERVERS`, stand-ins for PX4, ArduPilot and boards). `NOT_RUN` is the whole list of commands that are not
+executed; tests/system/test_doc_commands.py still reads them with the real command line.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 SHELLS = ("sh", "bash", "shell", "console")
 SETTLED_S = 60.0  # until an estimator has settled
-BUSY = r"late|sensors sent|controls received"
+BUSY = r"error: (?:sensors|controls) came at|error: \d+\.\d+ % of the steps (?:were late|found no room)"
 PATIENCE_S = 300.0  # for one command; the machine may be busy
+NAMED = re.compile(r"`([\w-]+\.csv)`:\n\n```csv\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 FILE_LINE = re.compile(r"^# ([\w./-]+\.(?:toml|csv|json|mix|yaml|sdf|urdf|xml))\n")
 
 
@@ -93,7 +94,7 @@ def commands_of(text: str) -> list[Command]:
 
 def files_of(text: str) -> dict[str, str]:
     """Files that a page shows, by name."""
-    found: dict[str, str] = {}
+    found = {name: block for name, block in NAMED.findall(text) if not FILE_LINE.match(block)}
     for language, block in blocks(text):
         if language == "python":
             found.update(_written(ast.parse(block)))
@@ -147,8 +148,8 @@ NOT_RUN = {  # the beginning of a command -> why it is not executed here
     "control-from-python: ironbird connect show-sticks": "a gamepad",
     "control-from-python: ironbird connect sticks": "a gamepad, or hands on a keyboard",
     "control-from-python: ironbird connect record-sticks": "a gamepad",
-    "firmware: ironbird fly quad_f450 --control autopilot_image": "an image: tests/autopilots/test_firmware_images.py",
-    "firmware: ironbird board firmware run iofirmware_lowpolh.bin": "ArduPilot's image: the same",
+    "firmware: ironbird fly quad_f450 --control autopilot_image": "an image: test_firmware_images.py",
+    "firmware: ironbird board firmware run iofirmware_lowpolh.bin": "an image of ArduPilot: test_firmware_images.py",
     "import-a-vehicle: ironbird vehicle import $IRONBIRD_GAZEBO_MODELS": "Gazebo's models: tests/unit/vehicles/imports",
     "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --port /dev/ttyACM0 --beside px4": "PX4 itself",
     "rflysim: ironbird connect rflysim --control px4": "PX4 itself: tests/autopilots/test_rflysim_clients.py",
@@ -158,6 +159,7 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
     "app: ironbird app do": [],
     "app: ironbird app do start vehicle=quad_f450 control=px4": [("control=px4", "control=told")],
     "app: ironbird app do tune": [("MPC_XY_VEL_MAX", "MPC_XY_CRUISE")],
+    "autopilots: ironbird fly quad_f450 --control px4 --time virtual --twin": [("start=30", "start=1")],
     "campaigns: ironbird campaign search": [("--trials 300", "--trials 24")],
     "campaigns: ironbird campaign shrink": [("FLIGHT", "{failed}")],
     "campaigns: ironbird campaign diff": [("before after", "first first")],
@@ -170,7 +172,13 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
     "credibility: ironbird model credibility flight.BIN": [("flight.BIN", "flight.csv"), ("10,40", "5,12")],
     "export: ironbird export c": [("--seconds 60", "--seconds 25")],
     "export: ironbird fly quad_f450 --control fmu-plant": [("start=5'", "start=5' --until 8")],
-    "firmware: ironbird board provant --wall": [("--wall 20", "--wall 1")],
+    "firmware: ironbird board provant": [("provant", "provant --until 10")],
+    "firmware: ironbird board provant --wall": [("--wall 20", "--wall 1 --until 4")],
+    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square": [("square", "square --until 5")],
+    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square --fault": [
+        ("start=10,end=10.1'", "start=2,end=2.1' --until 5")
+    ],
+    "firmware: ironbird fly tiltrotor_provant --control firmware --image": [("spiral", "spiral --until 5")],
     "firmware: ironbird campaign run": [("run firmware", "run firmware --sample 2")],
     "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --udp": [
         ("--udp 14560 --host 192.168.1.10", "--udp {board}"),
@@ -187,6 +195,8 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
     ],
     "identification: ironbird model identify": [("flight.ulg", "flight.csv")],
     "identification: ironbird model noise": [("still.ulg", "still.csv")],
+    "import-a-vehicle: ironbird fly quad_f450": [(".mix", ".mix --until 6")],
+    "import-a-vehicle: ironbird fly zagi": [("AUX1=rotor/1", "AUX1=rotor/1 --until 6")],
     "learning: ironbird campaign dataset safety": [("--sample 60", "--sample 2")],
     "learning: ironbird campaign dataset my_cases.toml": [("--seeds 20", "--seeds 2")],
     "learning: ironbird fly": [("hover", "hover --until 5")],
@@ -198,7 +208,9 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
 
 
 ENDS_WITH = {  # the beginning of a command -> exit code that depends on the reader's files, here on those of the test
+    "autopilots: ironbird fly quad_f450 --control ardupilot --fault": 3,  # the stand-in has no such parameter
     "credibility: ironbird model credibility flight.ulg --drive": 1,  # it takes off: the ground is not in the model
+    "route: ironbird fly quad_f450 --control px4": 3,  # the stand-in hears no ground station: no packet to cut
 }
 STAND_IN = re.compile(r"--control (px4|ardupilot)\b")
 STILL_FLYING = 1  # a flight that passes and did not land
@@ -249,7 +261,7 @@ SAYS: dict[str, list[str]] = {  # the beginning of a command -> patterns of what
     "chips: ironbird board run --fault": [r"Error: Read failed"],
     "first-case: ironbird case list": [r"12 flights|\(12\)"],
     "first-case: ironbird campaign run": [r"pass 8 fail 4"],
-    "own-quadcopter: ironbird vehicle margins my_quad.toml": [r"roll crossover 20\.2 rad/s, phase margin 34"],
+    "own-quadcopter: ironbird vehicle margins my_quad.toml": [r"roll crossover 20\.2\d rad/s, phase margin 34"],
     "own-quadcopter: ironbird vehicle autotune": [
         r"bandwidth 6\.00",
         r"attitude_gain = \[3\.4302,3\.4302,2\.0\], rate_gain = \[11\.4326,11\.4326,4\.0\]",
@@ -263,7 +275,10 @@ SAYS: dict[str, list[str]] = {  # the beginning of a command -> patterns of what
     "scenarios: ironbird fly quad_f450 --world forest --control avoid": [r"verdict pass"],
     "scenarios: ironbird fly quad_f450 --world yard.toml --start": [r"mission completed"],
     "scenarios: ironbird fly quad_f450 --world yard.toml --set": [r"crashed at 14\.\d+ s"],
-    "tuning: ironbird vehicle margins quad_f450": [r"roll crossover 20\.7 rad/s, phase margin 42\.9 deg"],
+    "tuning: ironbird vehicle margins quad_f450": [
+        r"roll crossover 20\.67 rad/s, phase margin 42\.9 deg, gain may rise by 17\.6 dB, gain may fall by 12\.2 dB, "
+        r"delay margin 36"
+    ],
     "tuning: ironbird vehicle margins quad_f450 --set": [r"roll crossover"],
     "tuning: ironbird vehicle modes aerosonde": [
         r"spiral.* phugoid.* Dutch roll.* short period.* roll subsidence",
@@ -288,7 +303,7 @@ class Shell:
         programs.mkdir()
         for name, module in (("ironbird", " -m ironbird.cli"), ("python", "")):
             program = programs / name
-            program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{module} "$@"\n')
+            program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}"{module} "$@"\n')
             program.chmod(0o755)
         self.place = folder / "work"
         self.place.mkdir()
@@ -297,7 +312,6 @@ class Shell:
             "IRONBIRD_QUICK": os.environ["IRONBIRD_QUICK"],
             "IRONBIRD_CACHE": str(native.cache_folder()),
             "PATH": f"{programs}:{os.environ['PATH']}:/usr/sbin",
-            "PYTHONPATH": str(ROOT / "src"),
             "HOME": str(self.place),
             "COLUMNS": "200",
             "BROWSER": "true",
@@ -440,12 +454,9 @@ def run_page(page: Path, shell: Shell) -> list[str]:
     for command in commands_of(text):
         if entry(NOT_RUN, page.stem, command.text):
             continue
-        before = time.monotonic()
         wrong += [f"{command}\n    {fault}" for fault in run_command(page.stem, command, shell)]
         if page.stem != "app":
             shell.close()  # boards and cables of this command
-        if "IRONBIRD_DOC_TIMES" in os.environ:
-            print(f"{time.monotonic() - before:7.1f} s  {page.stem}: {command}", flush=True)
     return wrong
 
 
@@ -466,7 +477,7 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
     if "--control hardware" in text:
         text += " --until 3"
     if STAND_IN.search(text):
-        text, code = with_stand_in(text), STILL_FLYING
+        text, code = with_stand_in(text), entry(ENDS_WITH, page, command.text) or STILL_FLYING
     server = entry(SERVERS, page, command.text)
     if server is not None:
         process, said = shell.start(text, server.ready)
@@ -479,7 +490,7 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
     deadline = time.monotonic() + SETTLED_S
     while text.startswith("ironbird app do") and ended != code and time.monotonic() < deadline:
         ended, said = shell.run(text)  # refused until its estimator has settled
-    if "--control hardware" in text and ended == 2 and re.search(BUSY, said):
+    if "--control hardware" in text and ended == (1 if "--beside" in text else 2) and re.search(BUSY, said):
         ended = code  # this machine was too busy to keep time, and says so
     if ended != code:
         yield f"exit code {ended}, not {code}: {said[-1500:]}"
@@ -489,7 +500,17 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
             yield f"does not say '{pattern}': {plain[-1500:]}"
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if commands_of(p.read_text(encoding="utf-8"))], ids=lambda p: p.stem)
+SLOW = ("campaigns", "export", "firmware", "hardware-in-the-loop", "own-quadcopter", "scenarios", "tuning")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+        for page in PAGES
+        if commands_of(page.read_text(encoding="utf-8"))
+    ],
+)
 def test_the_commands_of_a_page_end_as_it_says(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if STAND_IN.search(page.read_text(encoding="utf-8")):
         request.getfixturevalue("alone")
@@ -540,6 +561,11 @@ export A=b
 # own.toml
 schema = 1
 ```
+A table, `t.csv`:
+
+```csv
+a,b
+```
 ```python
 text = "x"
 Path("x.txt").write_text(text)
@@ -547,7 +573,7 @@ Path("y.txt").write_text(text.upper())
 ```
 """
     assert commands_of(text) == [Command("ironbird fly 'a # b' --until 3", 1), Command("export A=b", 0)]
-    assert files_of(text) == {"own.toml": "# own.toml\nschema = 1\n", "x.txt": "x"}
+    assert files_of(text) == {"own.toml": "# own.toml\nschema = 1\n", "x.txt": "x", "t.csv": "a,b\n"}
 
 
 def test_a_command_that_ends_otherwise_is_seen(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("vehicle import any.json", ("any.json is no vehicle of ArduPilot", "mass", "--format")),
     ("vehicle import folder", ("folder is a folder", "model.sdf")),
     ("vehicle import words.csv", ("words.csv", "--format, one of sdf, urdf")),
-    ("vehicle trim quad_f450 --speed 5", ("--speed", "did you mean --airspeed")),
+    ("vehicle trim quad_f450 --airsped 5", ("--airsped", "did you mean --airspeed")),
     ("vehicle trim quad_f450 --airspeed 1e6", ("--airspeed '1e6'", "from 0 to 400")),
     ("vehicle margins aerosonde --axis roll", ("'roll'", "give aileron, elevator, rudder, throttle; roll is aileron")),
     ("vehicle margins quad_f450 --axis ''", ("axis ''", "give lift, roll, pitch, yaw")),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,8 @@ VARIED = {"severity": "{ uniform = [0.0, 1.0] }", "duration": "duration_s = { un
 PLAN = "[case.plan]\nkind = 'latin_hypercube'\nsamples = 4\n"
 WORLD = """schema = 1
 title = "A yard with a wall"
+[terrain]
+kind = "plane"
 [[box]]
 name = "wall"
 north_m = {north_m}
@@ -60,7 +63,7 @@ AERIALIST = """simulation:
   - size: { l: 10, w: 4, h: 12 }
     position: { x: 20, y: -5, z: 0, r: 30 }
 """
-SENSORS = '[[sensor]]\nkind = "rangefinder"\nname = "down"\neuler_deg = [0, -90, 0]\n'
+SENSORS = 'schema = 1\n[[sensor]]\nkind = "rangefinder"\nname = "down"\neuler_deg = [0, -90, 0]\n'
 GAZEBO_WORLD = """<sdf version='1.6'><world name='yard'><model name='shed'><static>true</static>
 <pose>20 5 1 0 0 0</pose>
 <link name='l'><collision name='c'><geometry><box><size>4 3 2</size></box></geometry></collision></link></model></world>
@@ -83,14 +86,17 @@ def _write(folder: Path, **files: str) -> None:
 
 
 def _ironbird(folder: Path, *words: str) -> None:
-    subprocess.run([sys.executable, "-m", "ironbird.cli", *words], cwd=folder, check=True, capture_output=True)
+    told = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "ironbird.cli", *words]
+    subprocess.run(command, cwd=folder, env=told, check=True, capture_output=True)
 
 
 def own_vehicle(folder: Path) -> None:
     """my_quad.toml, by the first block of the page."""
     page = (ROOT / "docs" / "guide" / "add-a-vehicle.md").read_text(encoding="utf-8")
     block = next(iter(re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)))
-    subprocess.run([sys.executable, "-c", block], cwd=folder, check=True)
+    told = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    subprocess.run([sys.executable, "-c", block], cwd=folder, env=told, check=True)
 
 
 def autopilots(folder: Path) -> None:
@@ -205,11 +211,6 @@ def reliability(folder: Path) -> None:
     _ironbird(folder, "campaign", "run", "safety", "--tag", "hexa_x", "--sample", "4", "--name", "flown")
 
 
-def scenarios(folder: Path) -> None:
-    """A world with a wall."""
-    _write(folder, there__toml=MISSION)
-
-
 def worlds(folder: Path) -> None:
     """Worlds of three programs, sensors, a mission."""
     _write(
@@ -232,6 +233,5 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "import-a-vehicle": foreign_vehicles,
     "learning": learning,
     "reliability": reliability,
-    "scenarios": scenarios,
     "worlds": worlds,
 }
