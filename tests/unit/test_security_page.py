@@ -12,7 +12,7 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 LISTENERS = {
     "app/server.py": "the page of the live rig",
     "boards/firmware/gdb.py": "a debugger's port of emulated firmware",
-    "boards/served.py": "a program on chips (`chips serve`)",
+    "boards/served.py": "a program on chips (`board run`)",
     "flight/live.py": "live tuning",
     "systems/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "systems/ardupilot/link.py": "ArduPilot's simulator link",

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.ground.client.attended import Attended
 from ironbird.ground.relay import Relay, is_record
 from ironbird.ground.wires import Wire
@@ -18,7 +19,6 @@ from ironbird.protocols.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.protocols.geodesy import Place
 from ironbird.protocols.orders import is_orders
 from ironbird.protocols.parm_file import parse_parm
-from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles.load import Vehicle

@@ -343,15 +343,15 @@ def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, b
 
 def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> int:
     """Write a flight's folder, with `twin` also that of its healthy twin, and print it; returns the exit code."""
-    from ironbird.flight.ending import ending_of
-
     more: dict[str, str] = {}
     if shown["twin"] and flight.order.faults:
         more |= _caused(flight, folder)
     kind = _kind(flight.order)
-    ending = ending_of(flight) if kind is not None and kind.lands else ""
-    if ending:
-        more["ending"] = ending
+    ending = ""
+    if kind is not None and kind.lands:
+        from ironbird.flight.ending import ending_of
+
+        ending = more["ending"] = ending_of(flight)
     write_and_print(flight, folder, ulog=shown["ulog"], csv=shown["csv"], more=more)
     return code_of_ending(flight, ending)
 

@@ -25,7 +25,7 @@ from ironbird.cli.completion import (
     world_names,
 )
 from ironbird.errors import IronbirdError, OrderError, RecordError, UnknownNameError, shortened
-from ironbird.rig import option_texts as texts
+from ironbird.files import option_texts as texts
 
 if TYPE_CHECKING:
     from ironbird.faults.spec import Injection

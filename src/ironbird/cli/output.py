@@ -387,6 +387,8 @@ def print_report(page: Path) -> None:
     typer.echo(f"report: {page}")
     latest, part = Path("out/latest"), Path(f"out/.latest-{os.getpid()}")
     with suppress(OSError):  # a read-only folder, or a file system without links: only the short name is missing
+        if not (latest.parent.is_dir() or page.resolve().is_relative_to(Path.cwd())):
+            return  # results are kept in another place: no folder appears here
         latest.parent.mkdir(exist_ok=True)
         if latest.is_symlink() or not latest.exists():
             part.unlink(missing_ok=True)

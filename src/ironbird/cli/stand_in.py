@@ -10,7 +10,7 @@ import typer
 from ironbird.cli.options import BaudOption, HostOption, MissionOption, VehicleOption
 from ironbird.cli.output import errors
 from ironbird.errors import IronbirdError
-from ironbird.rig import option_texts as texts
+from ironbird.files import option_texts as texts
 
 
 def autopilot(

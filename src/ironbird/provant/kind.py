@@ -25,6 +25,7 @@ from ironbird.boards.firmware.upset_line import add_upset_lines
 from ironbird.boards.firmware.upsets import Upsets
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.files import option_texts as texts
 from ironbird.model.diagram import Diagram
 from ironbird.protocols.orders import is_orders
 from ironbird.provant.cable import CableSystem
@@ -32,7 +33,6 @@ from ironbird.provant.frames import BAUD, FLAG, REFERENCE_PORT, SENSOR_PORT, SER
 from ironbird.provant.image import TURNS, check_vehicle, firmware_image
 from ironbird.provant.references import BaseStation, JoystickReader, References
 from ironbird.provant.server import Server
-from ironbird.rig import option_texts as texts
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task

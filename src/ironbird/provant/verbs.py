@@ -19,7 +19,7 @@ from ironbird.cli.options import (
     faults_of,
 )
 from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
-from ironbird.rig import option_texts as texts
+from ironbird.files import option_texts as texts
 
 NumbersOption = Annotated[str, typer.Option(help=texts.NUMBERS)]
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ironbird.files import option_texts as texts
 from ironbird.rflysim.ports import LOOPBACK
-from ironbird.rig import option_texts as texts
 from ironbird.systems.commanded.front import FrontOptions
 
 

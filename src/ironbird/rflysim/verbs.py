@@ -41,8 +41,8 @@ from ironbird.cli.options import (
 )
 from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals
 from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.files import option_texts as texts
 from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES
-from ironbird.rig import option_texts as texts
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order

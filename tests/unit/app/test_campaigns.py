@@ -83,7 +83,7 @@ def test_a_pilot_has_a_stored_flight_flown_again_in_a_thread_of_its_own(campaign
 
 @pytest.mark.parametrize(
     ("store", "reason"),
-    [("nonsense", "is not a database URL; give sqlite:///FILE"), ("mysql://x/y", "is no kind of store")],
+    [("nonsense", "is no store of campaigns: give sqlite:///FILE"), ("mysql://x/y", "is no store of campaigns")],
 )
 def test_a_store_that_is_none_is_refused_before_the_page_opens(store: str, reason: str) -> None:
     ended = CliRunner().invoke(cli, ["app", "--no-browser", "--http-port", "0", "--store", store])

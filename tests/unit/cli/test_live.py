@@ -106,7 +106,7 @@ def test_flight_under_a_mavlink_client_prints_what_it_does_and_ctrl_c_judges_it(
             client.close()
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            stdout, _ = process.communicate(timeout=60)
+            stdout, _ = process.communicate(timeout=180)
         finally:
             process.kill()
         said.seek(0)
@@ -138,7 +138,7 @@ def connected(port: int, process: subprocess.Popen[str]) -> mavutil.mavfile:
         except OSError:
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.1)
-    assert client.wait_heartbeat(timeout=60) is not None
+    assert client.wait_heartbeat(timeout=180) is not None
     client.mav.heartbeat_send(6, 8, 0, 0, 4)
     return client
 

@@ -263,7 +263,7 @@ def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp
     ("words", "reason"),
     [
         (["--udp", "99999"], "65535"),
-        (["--udp", "x"], "'--udp'"),
+        (["--udp", "x"], "--udp 'x': give a whole number from 1 to 65535"),
         (["--udp", "14997", "--beside", "quad_f450"], "give CONTROL=VEHICLE"),
         (["--udp", "14997", "--beside", "pxx4=quad_f450"], "pxx4"),
         (["--udp", "14997", "--beside", "hardware=quad_f45O,udp=14998"], "quad_f45O"),

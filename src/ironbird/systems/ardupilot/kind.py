@@ -30,12 +30,12 @@ from ironbird.boards.board import load_board
 from ironbird.boards.on_chips import BusTrace
 from ironbird.boards.wire_faults import with_wires
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.protocols.parm_file import Param, write_parm
 from ironbird.protocols.plan_file import Plan
-from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import Options, Seat, Task
 from ironbird.systems.ardupilot.link import ArduPilot

@@ -28,10 +28,10 @@ from ironbird.boards.firmware.upset_line import add_upset_lines
 from ironbird.boards.firmware.upsets import Upsets
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.files import option_texts as texts
 from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Source, Wire
-from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig

@@ -13,8 +13,8 @@ from ironbird.boards.native_board import NativeBoard
 from ironbird.boards.wire_faults import BrokenWires, with_wires
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.files import option_texts as texts
 from ironbird.protocols.orders import is_orders
-from ironbird.rig import option_texts as texts
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.reference_autopilot import ReferenceAutopilot
 from ironbird.rig.rig import Rig

@@ -35,10 +35,10 @@ import numpy as np
 from pydantic import Field
 
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.files.xml_tree import read_xml
 from ironbird.host.process import AutopilotProcess, passed_on
 from ironbird.model.diagram import block_of
-from ironbird.rig import option_texts as texts
 from ironbird.rig.reference_autopilot import CARRIED
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat, Task

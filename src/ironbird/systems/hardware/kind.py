@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.ground.client.attended import Attended
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT, free_udp_port
 from ironbird.host.realtime import WallClock
 from ironbird.protocols.orders import is_orders
-from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import AutopilotEvent, Budget, Kind, Options, Seat, Task

@@ -38,11 +38,11 @@ from ironbird.boards.board import load_board
 from ironbird.boards.on_chips import BusTrace
 from ironbird.boards.wire_faults import with_wires
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.ground.client.attended import Attended
 from ironbird.ground.pilot import Pilot
 from ironbird.ground.wires import Port
 from ironbird.host.process import GROUND_STATION_PORT
-from ironbird.rig import option_texts as texts
 from ironbird.rig.mission_plan import class_of, plan_of
 from ironbird.rig.system import Options, Seat, Task
 from ironbird.systems.px4.hand_flown import HandPilot, stick_params

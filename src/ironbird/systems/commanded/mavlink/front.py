@@ -20,9 +20,9 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from ironbird.errors import LinkError
+from ironbird.files import option_texts as texts
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.dialect import Message
-from ironbird.rig import option_texts as texts
 from ironbird.rig.commander.commander import Commander
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.systems.commanded.front import FrontOptions

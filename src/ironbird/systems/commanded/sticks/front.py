@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ironbird.errors import LinkError
-from ironbird.rig import option_texts as texts
+from ironbird.files import option_texts as texts
 from ironbird.rig.commander.commander import Commander
 from ironbird.systems.commanded.front import FrontOptions
 from ironbird.systems.commanded.sticks.gamepad import Gamepad, pads
