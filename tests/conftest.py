@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbi
 # Each large kernel for one lane is built once and quickly: the same bytes in a quarter of the time (ADR 56).
 # Blocks of lanes are optimised here too; test_determinism.py and test_quick.py compare the builds.
 os.environ.setdefault("IRONBIRD_QUICK", "only")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: Ctrl-C would end no program
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 ROOT = Path(__file__).parents[1]
