@@ -39,4 +39,5 @@ def test_head_gets_its_line(tmp_path: Path, verb: str) -> None:
     )
 
     assert len(done.stdout.splitlines()) == 1
-    assert (done.returncode, done.stderr) == (0, "")
+    others = [line for line in done.stderr.splitlines() if not line.startswith("drawing the diagram")]  # if it is slow
+    assert (done.returncode, others) == (0, [])

@@ -136,7 +136,7 @@ def test_clearing_a_sensor_fault_restores_the_healthy_signal(reference: ib.Compi
 
 @pytest.mark.parametrize("name", ["imu.bias@1", "gnss.jamming@1", "rotor.imbalance@1"])
 def test_a_fault_without_a_target_is_refused_before_take_off(name: str) -> None:
-    with pytest.raises(FaultError, match=rf"{name}.*: unknown parameter .*vehicle 'quad_f450'"):
+    with pytest.raises(FaultError, match=rf"{name}.*(vehicle 'quad_f450' has no|unknown parameter)"):
         fly("quad_f450", mission="hover", control="truth", faults=[name], until_s=1.0)
 
 

@@ -330,7 +330,7 @@ def test_systems_lists_it_with_its_options() -> None:
     ("what", "error"),
     [
         ({"settings": {"body.mas": 1.0}}, "did you mean 'body.mass'"),
-        ({"faults": ["servo.stuck@1:instance=rudder"]}, "unknown parameter"),
+        ({"faults": ["servo.stuck@1:instance=rudder"]}, "has no surface that could break"),
         ({"tunings": [Tuning(1000, "body.mass", 2.0)]}, "no parameter can be changed in flight"),
     ],
 )

@@ -195,7 +195,7 @@ def test_a_control_system_flies_in_a_world_and_the_page_has_the_sections(site: P
 
 
 def test_a_vehicle_kind_is_listed_and_its_file_is_checked_and_flown(site: Path) -> None:
-    assert "From outside_parts.kinds:LADEN." in ironbird_says(site, "vehicle", "kinds")
+    assert "outside_parts.kinds:LADEN" in ironbird_says(site, "vehicle", "kinds", "--json")
     schema = json.loads(ironbird_says(site, "vehicle", "schema"))
     assert "load_kg" in schema["$defs"]["laden"]["properties"]
     text = 'schema = 1\nid = "porter"\nbase = "quad_f450"\ntemplate = "laden"\nload_kg = 0.2\n'

@@ -368,6 +368,9 @@ def results_folder(out: Path | None, name: str) -> Iterator[Path]:
     finally:
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
+            if out is None:
+                with suppress(OSError):  # others have results there
+                    folder.parent.rmdir()
 
 
 def _new_folder(below: Path, name: str) -> Path:
