@@ -288,7 +288,7 @@ def test_bench() -> None:
     assert found["flights"] == 8 and found["rerun_equal"] is True
     assert found["verdicts"]["error"] == found["verdicts"]["open"] == 0
     assert 0.0 < found["share_outside_kernel"] < 1.0 and 0.1 < found["peak_memory_gb"] < 4.0
-    assert "Did you mean 'campaign'" in ironbird("bench", "campain", code=2).output
+    assert "did you mean 'ironbird bench campaign'" in ironbird("bench", "campain", code=2).output
 
 
 # ---------------------------------------------------------------------- searching
