@@ -190,6 +190,18 @@ def test_a_flight_leaves_its_results_and_nothing_else(fake_px4: Path, tmp_path: 
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_several_at_once_are_printed_as_one_json_text(fake_px4: Path, tmp_path: Path) -> None:
+    words = ("--pilot", "none", "--speed", "max", "--mission", "hover", "--count", "2", "--json")
+    result = fly_fake(fake_px4, tmp_path / "out", *words)
+
+    assert result.exit_code == 1, result.output  # both are still flying
+    tables = json.loads(result.stdout)
+    assert [Path(one["figures"]["folder"]).name for one in tables] == ["1", "2"]
+    assert {one["figures"]["ending"] for one in tables} <= {"still flying", "never airborne"}
+    refused = run("fly", "quad_f450", "--control", "hardware", "--udp", "14997", "--count", "2")
+    assert refused.exit_code == 2 and "control 'hardware' has no instances" in said(refused)
+
+
 def test_the_log_that_it_leaves_is_set_beside_the_truth(fake_px4: Path, tmp_path: Path, flown: Flight) -> None:
     write_px4_log(flown, tmp_path / "left.ulg")
 

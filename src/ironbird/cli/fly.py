@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.exit_codes import code_of_all, code_of_ending
+from ironbird.cli.exit_codes import code_of_all
 from ironbird.cli.kind_options import KindVerb, given_options, spelled_out
 from ironbird.cli.live import FlightLines
 from ironbird.cli.options import (
@@ -53,14 +53,17 @@ from ironbird.cli.options import (
 )
 from ironbird.cli.output import (
     JsonOption,
+    WrittenFlight,
     ending_in_order,
     errors,
+    print_flight,
     print_json,
     print_report,
     print_table,
     progress_bar,
     results_folder,
     write_and_print,
+    write_flight,
 )
 from ironbird.errors import IronbirdError, LinkError, OrderError
 from ironbird.files.work import working
@@ -196,23 +199,26 @@ def fly(
         if start is not None:
             order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
-        _check(order, twin=twin, alone=len(orders) == 1)
+        _check(order, count, beside or [], twin=twin)
         shown = {"ulog": ulog, "csv": csv, "twin": twin}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             folders = [folder] if len(orders) == 1 else [folder / str(n) for n in range(1, len(orders) + 1)]
             if count > 1:
-                codes = _fly_in_processes(orders, folders, pace, shown)
+                flown = _fly_in_processes(orders, folders, pace, shown)
             elif beside:
-                codes = _fly_together(orders, folders, shown)
+                flown = _fly_together(orders, folders, shown)
             else:
-                codes = [_fly_one(order, folder, pace, shown)]
+                flown = [_fly_one(order, folder, pace, shown)]
+            for number, one in enumerate(flown, start=1):
+                print_flight(one, number if len(flown) > 1 else None)
+    codes = [one.code for one in flown]
     raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
 
 
 fly.command_class = KindVerb  # type: ignore[attr-defined]
 
 
-def _check(order: Order, *, twin: bool, alone: bool) -> None:
+def _check(order: Order, count: int, beside: Sequence[str], *, twin: bool) -> None:
     """Refuse what cannot be flown, and print what the link will carry, before anything is compiled."""
     from ironbird.flight.systems import is_outside, kind_of, read_options, repeats
 
@@ -220,7 +226,7 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
         raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
     if not is_outside(order.control):
         _check_log_step(order)
-        if not alone:
+        if count > 1 or beside:
             raise OrderError(
                 f"--count and --beside are for control systems outside, not for '{order.control}': add --control px4 "
                 "or another of 'ironbird system list'; 'ironbird scenario fly' flies many vehicles"
@@ -228,6 +234,10 @@ def _check(order: Order, *, twin: bool, alone: bool) -> None:
         return
     kind = kind_of(order.control)
     options = read_options(kind, order.options)
+    if count > 1 and beside:
+        raise OrderError(f"--count {count} and --beside '{beside[0]}' together: give a --beside for each vehicle")
+    if count > 1 and "instance" not in type(options).model_fields:
+        raise OrderError(f"--count {count}: control '{order.control}' has no instances; give a --beside for each")
     for title, rows, figures in kind.budget(order.vehicle, options, has_mission=order.mission is not None):
         print_table(rows, title, figures)
 
@@ -301,8 +311,8 @@ def _routed(link: list[str] | None, rule: list[str] | None, save: Path | None) -
     return routed_and_printed(link or [], rule or [], save)
 
 
-def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, bool]) -> int:
-    """Fly an order of the command line and write its results; returns the exit code."""
+def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, bool]) -> WrittenFlight:
+    """Fly an order of the command line and write its results."""
     from ironbird.files.trust import Trust
     from ironbird.flight.flight import fly as fly_order
     from ironbird.flight.live import LiveControl
@@ -341,19 +351,17 @@ def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, b
     return _written(flight, folder, shown)
 
 
-def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> int:
-    """Write a flight's folder, with `twin` also that of its healthy twin, and print it; returns the exit code."""
+def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> WrittenFlight:
+    """Write a flight's folder, with `twin` also that of its healthy twin."""
     more: dict[str, str] = {}
     if shown["twin"] and flight.order.faults:
         more |= _caused(flight, folder)
     kind = _kind(flight.order)
-    ending = ""
     if kind is not None and kind.lands:
         from ironbird.flight.ending import ending_of
 
-        ending = more["ending"] = ending_of(flight)
-    write_and_print(flight, folder, ulog=shown["ulog"], csv=shown["csv"], more=more)
-    return code_of_ending(flight, ending)
+        more["ending"] = ending_of(flight)
+    return write_flight(flight, folder, ulog=shown["ulog"], csv=shown["csv"], more=more)
 
 
 def _caused(flight: Flight, folder: Path) -> dict[str, str]:
@@ -386,7 +394,7 @@ def _is_watched(order: Order) -> bool:
     return kind.has_live_events(read_options(kind, order.options), has_mission=has_mission)
 
 
-def _fly_together(orders: Sequence[Order], folders: Sequence[Path], shown: dict[str, bool]) -> list[int]:
+def _fly_together(orders: Sequence[Order], folders: Sequence[Path], shown: dict[str, bool]) -> list[WrittenFlight]:
     """Several vehicles on one wall clock."""
     from ironbird.files.trust import Trust
     from ironbird.flight.together import fly_together
@@ -413,7 +421,7 @@ def _begin_worker(parent: int) -> None:
 
 def _fly_in_processes(
     orders: Sequence[Order], folders: Sequence[Path], speed: float | None, shown: dict[str, bool]
-) -> list[int]:
+) -> list[WrittenFlight]:
     """Each in a process of its own; when this one is interrupted, they are, and write their results."""
     import os
     from concurrent.futures import ProcessPoolExecutor

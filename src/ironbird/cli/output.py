@@ -15,13 +15,14 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hints
 
 import typer
 
-from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of
+from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of, code_of_ending
 from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
 from ironbird.files.work import listening, working
@@ -399,27 +400,51 @@ def print_report(page: Path) -> None:
             part.replace(latest)
 
 
-def write_and_print(
-    flight: Flight,
-    folder: Path,
-    *,
-    title: str = "",
-    ulog: bool = False,
-    csv: bool = False,
-    more: Mapping[str, str] | None = None,
-) -> int:
-    """Write the flight's folder, print its summary with `more` rows and where the files are; returns the exit code."""
+@dataclass(frozen=True)
+class WrittenFlight:
+    """A flight whose folder is written: what is printed of it, and the exit code of its command."""
+
+    title: str
+    rows: dict[str, str]
+    figures: dict[str, Any]
+    folder: Path
+    problem: str  # why the exit code is not 0; empty if it is
+    code: int
+
+
+def write_flight(
+    flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, more: Mapping[str, str] | None = None
+) -> WrittenFlight:
+    """Write the flight's folder, its summary with `more` rows; a row `ending` counts in the exit code."""
     from ironbird.report.folder import write_flight_folder
 
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
         rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv, more=more)
-    figures = {**flight.figures(), **({"ending": more["ending"]} if more and "ending" in more else {})}
-    print_table(rows, title or flight.vehicle.spec.title, {**figures, "folder": str(folder)})
+    ending = (more or {}).get("ending", "")
+    code, problem = code_of_ending(flight, ending), ""
     if flight.verdict != "pass":
-        typer.secho(f"{flight.verdict}: {flight.judged.sentence}", fg="red", err=True)
-    typer.echo(f"log:    {folder / 'flight.parquet'}")
-    print_report(folder / "flight.html")
-    return code_of(flight)
+        problem = f"{flight.verdict}: {flight.judged.sentence}"
+    elif code != code_of(flight):
+        problem = f"exit code {code}: every requirement held, but the flight did not end as ordered: {ending}"
+    figures = {**flight.figures(), **({"ending": ending} if ending else {}), "folder": str(folder)}
+    return WrittenFlight(flight.vehicle.spec.title, rows, figures, folder, problem, code)
+
+
+def print_flight(written: WrittenFlight, number: int | None = None) -> None:
+    """Print the summary of a flight and where its files are; `number` tells several apart."""
+    title = written.title if number is None else f"{written.title}, {number}"
+    print_table(written.rows, title, written.figures)
+    if written.problem:
+        typer.secho(written.problem, fg="red", err=True)
+    typer.echo(f"log:    {written.folder / 'flight.parquet'}")
+    print_report(written.folder / "flight.html")
+
+
+def write_and_print(flight: Flight, folder: Path) -> int:
+    """Write the flight's folder and print its summary; returns the exit code."""
+    written = write_flight(flight, folder)
+    print_flight(written)
+    return written.code
 
 
 def shown_in_browser(url: str) -> bool:

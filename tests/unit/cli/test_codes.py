@@ -20,6 +20,7 @@ from ironbird.campaign.store import Store
 from ironbird.cli import fly as fly_commands
 from ironbird.cli.exit_codes import INTERRUPTED, code_of, code_of_all, code_of_ending
 from ironbird.cli.main import app
+from ironbird.cli.output import WrittenFlight, write_flight
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Requirement
 from ironbird.report.folder import write_flight_folder
@@ -54,6 +55,14 @@ def test_a_flight_of_an_autopilot_ends_with_the_code_of_where_the_vehicle_is(
     assert code_of_ending(judged_as(hover, verdict), ending) == code
 
 
+def test_a_pass_that_did_not_land_says_why_its_exit_code_is_1(hover: Flight, tmp_path: Path) -> None:
+    written = write_flight(judged_as(hover, "pass"), tmp_path, more={"ending": "still flying"})
+    assert written.code == 1 and written.figures["ending"] == "still flying"
+    assert written.problem == "exit code 1: every requirement held, but the flight did not end as ordered: still flying"
+    landed = write_flight(judged_as(hover, "pass"), tmp_path, more={"ending": "landed"})
+    assert (landed.code, landed.problem) == (0, "")
+
+
 def test_a_vehicle_on_wheels_ends_well_by_disarming() -> None:
     drive = fly("car_escort", control="truth", until_s=0.5)
     assert code_of_ending(judged_as(drive, "pass"), "disarmed") == 0
@@ -71,9 +80,12 @@ def test_several_flights_end_with_1_if_any_is_not_good(codes: Sequence[int], cod
 def test_several_autopilots_at_once_end_with_the_verdict_of_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str], code: int
 ) -> None:
-    codes = iter([{"pass": 0, "void": 3}[verdict] for verdict in verdicts])
-    monkeypatch.setattr(fly_commands, "_fly_one", lambda *given: next(codes))
-    monkeypatch.setattr(fly_commands, "_fly_in_processes", lambda orders, *more: [next(codes) for _ in orders])
+    flown = [
+        WrittenFlight("F450", {"verdict": verdict}, {}, tmp_path, "", {"pass": 0, "void": 3}[verdict])
+        for verdict in verdicts
+    ]
+    monkeypatch.setattr(fly_commands, "_fly_one", lambda *given: flown[0])
+    monkeypatch.setattr(fly_commands, "_fly_in_processes", lambda *given: flown)
     words = ("--control", "px4", "--count", str(len(verdicts)), "--mission", "hover", "--out", str(tmp_path))
     assert ironbird("fly", "quad_f450", *words).exit_code == code
 
