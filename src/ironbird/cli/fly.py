@@ -202,13 +202,7 @@ def fly(
         _check(order, count, beside or [], twin=twin)
         shown = {"ulog": ulog, "csv": csv, "twin": twin}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
-            folders = [folder] if len(orders) == 1 else [folder / str(n) for n in range(1, len(orders) + 1)]
-            if count > 1:
-                flown = _fly_in_processes(orders, folders, pace, shown)
-            elif beside:
-                flown = _fly_together(orders, folders, shown)
-            else:
-                flown = [_fly_one(order, folder, pace, shown)]
+            flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
                 print_flight(one, number if len(flown) > 1 else None)
     codes = [one.code for one in flown]
@@ -309,6 +303,17 @@ def _routed(link: list[str] | None, rule: list[str] | None, save: Path | None) -
     from ironbird.cli.route import routed_and_printed
 
     return routed_and_printed(link or [], rule or [], save)
+
+
+def _fly_all(
+    orders: Sequence[Order], folder: Path, speed: float | None, shown: dict[str, bool], *, count: int
+) -> list[WrittenFlight]:
+    """Fly one order into a folder, or several into its numbered folders: `count` of them in processes, others on one
+    wall clock."""
+    if len(orders) == 1:
+        return [_fly_one(orders[0], folder, speed, shown)]
+    folders = [folder / str(number) for number in range(1, len(orders) + 1)]
+    return _fly_in_processes(orders, folders, speed, shown) if count > 1 else _fly_together(orders, folders, shown)
 
 
 def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, bool]) -> WrittenFlight:

@@ -107,6 +107,8 @@ def convert(
 ) -> None:
     """Convert a log: MCAP for Foxglove and rosbag2, MATLAB, CSV, Parquet, ULog.
 
+    The new file is beside the log; --out is a folder, or a file whose name has an ending.
+
     Example: ironbird log convert flight.ulg --to mcap
     """
     from ironbird.report.log_formats import convert_log

@@ -206,7 +206,7 @@ OptionOption = Annotated[
 UntilOption = Annotated[
     float | None, typer.Option(help="End after this many seconds at the latest.", min=0.001, max=1e7)
 ]
-OUT_HELP = "Where to write: a folder, or a file if the result is one file. By default below out/."
+OUT_HELP = "Where to write: a folder, or a file if the result is one file; the command prints where it wrote."
 OutOption = Annotated[Path | None, typer.Option("--out", help=OUT_HELP)]
 OutPathOption = Annotated[Path, typer.Option("--out", help=OUT_HELP)]
 WindowOption = Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record that are used.")]

@@ -57,8 +57,10 @@ EXTRAS = {  # package that is imported -> extra that installs it
 MINUS_ZERO = re.compile(r"(?<![\w.)])-(0(?:\.0+)?)(?![\w.]*\d|e[-+\d])")
 LEAST_NAMES, LEAST_TEXT = 20, 16  # characters that a column of names, or of longer texts, should have
 SHORT_CELL = 12  # characters up to which the cells of a column are not broken
+BROWSER_S = 2.0  # within which whatever opens addresses reports that there is no browser
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
+_BROWSERS: list[Any] = []  # programs that stay open after this one, kept so that nobody waits for them
 _TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 
@@ -450,8 +452,16 @@ def write_and_print(flight: Flight, folder: Path) -> int:
 def shown_in_browser(url: str) -> bool:
     """Open an address in a browser; whether there is one."""
     import shutil
+    import subprocess
     import webbrowser
 
-    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not report it
+    opener = shutil.which("xdg-open") if sys.platform == "linux" else None
+    if opener is None:
         return webbrowser.open(url)
-    return typer.launch(url) == 0
+    quiet = subprocess.DEVNULL
+    started = subprocess.Popen([opener, url], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    try:
+        return started.wait(BROWSER_S) == 0
+    except subprocess.TimeoutExpired:  # the browser itself, which stays open
+        _BROWSERS.append(started)
+        return True

@@ -76,7 +76,7 @@ def draw_world(
     world: WorldArgument,
     out: OutOption = None,
 ) -> None:
-    """Draw a world from above."""
+    """Draw a world from above, as WORLD.svg or where --out says (.svg or .png)."""
     from ironbird.files.whole import replacing, write_text
     from ironbird.world.drawing import draw, extent_m, from_above
     from ironbird.world.files import load_world

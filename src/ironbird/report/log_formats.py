@@ -34,7 +34,7 @@ TABLES = ("csv", "parquet")
 
 
 def convert_log(source: Path, format: str, out: Path | None = None) -> Path:
-    """Write a log in another format; beside it by default.
+    """Write a log in another format: beside it by default, into a folder, or as a file whose name has an ending.
 
     A Parquet log of Ironbird goes into all formats, logs of autopilots and CSV files into all but ULog.
     """
@@ -42,6 +42,9 @@ def convert_log(source: Path, format: str, out: Path | None = None) -> Path:
         raise UnknownNameError("format", format, FORMATS)
     kind = log_kind(source)
     target = out or source.with_suffix(f".{format}")
+    if target.is_dir() or not target.suffix:
+        target.mkdir(parents=True, exist_ok=True)
+        target /= f"{source.stem}.{format}"
     if kind.name == PARQUET:
         FORMATS[format](read_log(source), target)
         return target

@@ -61,3 +61,11 @@ def test_tab_offers_logs_and_folders(here: Path) -> None:
         (here / name).touch()
     (here / "logs").mkdir()
     assert log_files("") == ["a.BIN", "b.parquet", "c.csv", "flight.ulg", "logs/"]
+
+
+def test_a_converted_log_goes_into_a_folder_or_a_file(here: Path) -> None:
+    run = CliRunner().invoke
+    for out, written in (("made", "made/flight.csv"), ("made", "made/flight.csv"), ("one.csv", "one.csv")):
+        done = run(app, ["log", "convert", "flight.ulg", "--to", "csv", "--out", out])
+        assert done.exit_code == 0 and f"{written}: " in done.output, done.output
+        assert (here / written).is_file()
