@@ -2,7 +2,8 @@
 
 A document is a JSON object whose first key is `schema`, for example "ironbird/campaign-results/1". The number at the
 end of this name changes when a key is renamed, removed or changes its meaning; new keys do not change it. The schemas
-are files beside this module (`schemas/campaign-results-1.json`, JSON Schema 2020-12). Lists have no such key.
+are files beside this module (`schemas/campaign-results-1.json`, JSON Schema 2020-12). Lists have no such key. What
+commands print with `--json` is a document too (`cli.output.print_json`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ PREFIX = "ironbird/"
 def json_text(data: object, schema: str = "", *, indent: int | None = 2, sort_keys: bool = False) -> str:
     """Data as JSON text that ends with a line break.
 
-    `data` may hold mappings, lists, tuples, texts, numbers, booleans and None; a number that is infinite or NaN becomes
-    null, anything else its text. With `schema` (a name of `schema_names`) `data` must be a mapping, and the key
+    `data` may hold mappings, lists, tuples, arrays, texts, numbers, booleans and None; a number that is infinite or NaN
+    becomes null, anything else its text. With `schema` (a name of `schema_names`) `data` must be a mapping, and the key
     `schema` comes first.
     """
     plain = json_data(data, schema)
@@ -66,4 +67,6 @@ def _finite(data: object) -> Any:
         return {str(key): _finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
+    if hasattr(data, "tolist"):  # of NumPy, which need not be loaded
+        return _finite(data.tolist())
     return str(data)

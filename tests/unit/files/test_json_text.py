@@ -24,6 +24,11 @@ def test_what_is_no_plain_data_is_its_text() -> None:
     assert json_data([Path("a/b"), np.float64(0.5), None, "x"]) == ["a/b", 0.5, None, "x"]
 
 
+def test_numbers_and_arrays_of_numpy_are_numbers_not_texts() -> None:
+    data = json_data({"a": np.int64(3), "b": np.float32(0.5), "c": np.bool_(True), "d": np.array([1.0, np.inf])})
+    assert data == {"a": 3, "b": 0.5, "c": True, "d": [1.0, None]}
+
+
 @pytest.mark.parametrize("sort_keys", [False, True])
 def test_the_schema_comes_first(sort_keys: bool) -> None:
     text = json_text({"verdict": "pass", "b": 1, "a": {"d": 1, "c": 2}}, "ironbird/link/1", sort_keys=sort_keys)
