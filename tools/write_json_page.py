@@ -13,11 +13,20 @@ HEAD = """# JSON documents
 
 Written by `make docs` with `tools/write_json_page.py` from the schemas in `src/ironbird/files/schemas`.
 
-Every JSON object that Ironbird writes into a file names its schema in its first key, for example
-`"schema": "ironbird/campaign-results/1"`. The number at the end changes when a key is renamed, removed or changes its
-meaning; new keys do not change it. Numbers are finite or `null`, never texts: a margin without a limit is `null`, and
-the `status` beside it says on which side. Lists (`autopilot_events.json`, `tunings.json`) have no key `schema`. Stores
-and files of earlier versions, in which infinite numbers are the texts `"inf"` and `"nan"`, are still read.
+Every JSON object that Ironbird writes into a file, and all that a command prints with `--json`, names its schema in the
+first key, for example `"schema": "ironbird/campaign-results/1"`. The number at the end changes when a key is renamed,
+removed or changes its meaning; new keys do not change it. Numbers are finite or `null`, never texts: a margin without a
+limit is `null`, and the `status` beside it says on which side. Lists in files (`autopilot_events.json`,
+`tunings.json`) have no key `schema`. Stores and files of earlier versions, in which infinite numbers are the texts
+`"inf"` and `"nan"`, are still read.
+
+Commands that show results as tables print them as `ironbird/tables/1`: `tables` has the title of each, its rows as
+texts and, where there are numbers, the same as `figures`. Other commands have a schema of their own. A command that
+refuses what it was asked prints nothing on standard output; standard error says why. `ironbird vehicle schema` and
+`ironbird case schema` print JSON Schemas, which have the key `$schema`.
+
+With `jq`, `.vehicles[].id` picks the names out of `ironbird vehicle list --json`, and `.tables[0].figures.verdict` the
+verdict out of `ironbird fly quad_f450 --json`.
 
 The schemas (JSON Schema 2020-12) come with the package, in the folder `ironbird/files/schemas`.
 """
@@ -55,6 +64,8 @@ def _type(schema: dict[str, Any]) -> str:
         return f"`ironbird/{schema['$ref'].removesuffix('.json')[::-1].replace('-', '/', 1)[::-1]}`"
     if "enum" in schema:
         return ", ".join(f"`{word}`" for word in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(map(_type, schema["anyOf"]))
     kinds = schema.get("type", "any")
     text = kinds if isinstance(kinds, str) else " or ".join(kinds)
     return f"array of {_type(schema['items'])}" if text == "array" and "items" in schema else text

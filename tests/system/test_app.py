@@ -14,6 +14,7 @@ import pytest
 from app_server import Served, served
 from browser import Browser, Tab, chromium
 from campaign_data import stored_campaigns
+from json_documents import checked
 from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -132,14 +133,16 @@ def test_the_command_line_does_what_the_page_does(app: Served) -> None:
     run = CliRunner().invoke
     begun = run(cli, ["app", "do", "start", "paused=true", "speed=max", "until_s=30", "--url", app.url])
     assert begun.exit_code == 0, begun.output
-    name = json.loads(begun.output)["flight"]
+    name = checked(begun.stdout)["result"]["flight"]
     app.until(name, state="paused")
     assert run(cli, ["app", "do", "step", f"flight={name}", "exchanges=500", "--url", app.url]).exit_code == 0
     assert run(cli, ["app", "do", "branch", f"flight={name}", "--url", app.url]).exit_code == 0
     refused = run(cli, ["app", "do", "arm", "flight=none", "--url", app.url])
-    assert refused.exit_code == 1 and "refused: unknown flight" in refused.output
+    assert refused.exit_code == 1 and "refused: unknown flight" in refused.stderr
+    answer = checked(refused.stdout)
+    assert not answer["ok"] and answer["action"] == "arm" and answer["error"].startswith("unknown flight")
     ended = run(cli, ["app", "do", "end", f"flight={name}", "--url", app.url])
-    assert json.loads(ended.output)["verdict"] == "pass"
+    assert checked(ended.stdout)["result"]["verdict"] == "pass"
     assert app.ask(f"/report/{name}/flight.html")[0] == 200
     for wrong in ("http://127.0.0.1:1/?token=x", "nowhere"):
         failed = run(cli, ["app", "do", "arm", "--url", wrong])

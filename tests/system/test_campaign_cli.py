@@ -110,14 +110,14 @@ def test_case_check(place: Path) -> None:
     )
     done = ironbird("case", "check", "small.toml", "bad.toml", code=2)
     assert "bad.toml:6:1: case.wind.vehicle: unknown vehicle 'quad_f45'; did you mean 'quad_f450'" in done.output
-    found = json.loads(ironbird("case", "check", "bad.toml", "--json", code=2).output)
-    assert {problem["line"] for problem in found["bad.toml"]} >= {6}
+    found = json.loads(ironbird("case", "check", "bad.toml", "--json", code=2).output)["files"]
+    assert {problem["line"] for problem in found["bad.toml"]["problems"]} >= {6}
     ironbird("campaign", "run", "bad.toml", code=2)
     assert "cannot read it" in ironbird("case", "check", "missing.toml", code=2).output
 
 
 def test_case_list_schema_and_suites() -> None:
-    rows = json.loads(ironbird("case", "list", "small.toml", "--json").output)
+    rows = json.loads(ironbird("case", "list", "small.toml", "--json").output)["cases"]
     assert [(row["id"], row["flights"], row["varies"]) for row in rows] == [
         ("wind", 4, ["wind.speed_mps"]), ("loss", 2, ["fault.1.severity"]),
     ]  # fmt: skip
@@ -145,12 +145,14 @@ def test_reports(place: Path) -> None:
 
 
 def test_list_and_show() -> None:
-    (row,) = [row for row in json.loads(ironbird("campaign", "list", "--json").output) if row["name"] == "base"]
+    (row,) = [
+        row for row in json.loads(ironbird("campaign", "list", "--json").output)["campaigns"] if row["name"] == "base"
+    ]
     assert (row["pass"], row["fail"], row["open"]) == (4, 2, 0)
     assert "Small flights" in ironbird("campaign", "list").output
     shown = ironbird("campaign", "show", "base").output
     assert "0 of 4 failed" in shown and "attitude_limit" in shown
-    assert json.loads(ironbird("campaign", "show", "base", "--json").output)["loss"]["fail"] == 2
+    assert json.loads(ironbird("campaign", "show", "base", "--json").output)["cases"]["loss"]["fail"] == 2
     one = ironbird("campaign", "show", "base", "loss/0001/s0").output
     assert 'id = "loss"' in one and "verdict" in one and "sha256" in one
     data = json.loads(ironbird("campaign", "show", "base", "loss/0001/s0", "--json").output)
@@ -284,7 +286,7 @@ def test_rerun_is_equal(place: Path) -> None:
 
 
 def test_bench() -> None:
-    found = json.loads(ironbird("bench", "campaign", "8", "--workers", "1", "--json").stdout)
+    found = json.loads(ironbird("bench", "campaign", "8", "--workers", "1", "--json").stdout)["figures"]
     assert found["flights"] == 8 and found["rerun_equal"] is True
     assert found["verdicts"]["error"] == found["verdicts"]["open"] == 0
     assert 0.0 < found["share_outside_kernel"] < 1.0 and 0.1 < found["peak_memory_gb"] < 4.0
@@ -333,6 +335,6 @@ def test_cases_of_other_tools_are_imported(place: Path) -> None:
 def test_only_cases_with_a_tag_are_flown(place: Path) -> None:
     done = ironbird("campaign", "run", "small.toml", "--name", "tagged", "--tag", "REQ-1", "--workers", "1")
     assert "pass" in done.output
-    assert json.loads(ironbird("campaign", "show", "tagged", "--json").output).keys() == {"wind"}
+    assert json.loads(ironbird("campaign", "show", "tagged", "--json").output)["cases"].keys() == {"wind"}
     done = ironbird("campaign", "run", "small.toml", "--tag", "REQ-2", code=2)
     assert "did you mean 'REQ-1'" in done.output

@@ -75,7 +75,7 @@ def test_mistakes_end_with_a_sentence_and_code_2(tmp_path: Path, arguments: list
 
 
 def test_vehicles_faults_and_show(tmp_path: Path) -> None:
-    rows = json.loads(ironbird("vehicle", "list", "--json", cwd=tmp_path).stdout)
+    rows = json.loads(ironbird("vehicle", "list", "--json", cwd=tmp_path).stdout)["vehicles"]
     assert {"quad_f450", "quad_f450_coptersim", "quad_f450_mpsoc"} <= {row["id"] for row in rows}
     assert "quad_f450_mpsoc" in ironbird("vehicle", "list", cwd=tmp_path).stdout
     assert "rotor.speed_loss@1" in ironbird("fault", "list", cwd=tmp_path).stdout

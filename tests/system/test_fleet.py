@@ -66,7 +66,7 @@ def test_the_command_prints_writes_and_ends_with_1_if_a_flight_is_not_completed(
     monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good])
     run = CliRunner().invoke(app, ["bench", "fleet", "rover_differential", "--seeds", "2", "--json"])
     assert run.exit_code == 0
-    (data,) = json.loads(run.stdout)
+    (data,) = json.loads(run.stdout)["vehicles"]
     assert (data["vehicle"], data["completed"], data["rms_m"]) == ("rover_differential", 2, good.rms_m)
 
     late = dataclasses.replace(good, completed=1, lost=0)  # whole, but somewhere else

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
+from json_documents import checked
 
 IRONBIRD = (sys.executable, "-c", "from ironbird.cli.main import main; main()")
 
@@ -37,7 +38,7 @@ def test_the_board_takes_off_over_a_serial_line(tmp_path: Path) -> None:
             flown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
             line.stdin.close()
             assert line.wait(30) == 0
-            heard = json.loads(board.communicate(timeout=60)[0])  # it ends when the line does
+            heard = checked(board.communicate(timeout=60)[0])  # it ends when the line does
     assert flown.returncode in (0, 2), flown.stderr  # an error of the rig if this machine is too busy
     link = json.loads((tmp_path / "link.json").read_text())
     assert link["verdict"] == {0: "pass", 2: "error"}[flown.returncode], link["sentence"]

@@ -319,7 +319,7 @@ def test_what_it_does_not_know_is_refused_with_the_nearest_name(words: list[str]
 
 
 def test_systems_lists_it_with_its_options() -> None:
-    rows = {row["name"]: row for row in json.loads(ironbird("system", "list", "--json").output)}
+    rows = {row["name"]: row for row in json.loads(ironbird("system", "list", "--json").output)["systems"]}
 
     assert rows["toy"]["title"] == "Toy autopilot" and rows["toy"]["outside"]
     assert rows["toy"]["options"] == {"height_m": "Where it hovers.", "dies_s": "When its program ends by itself."}

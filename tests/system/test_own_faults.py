@@ -73,12 +73,12 @@ def ironbird(*arguments: str, code: int = 0) -> Result:
 
 
 def test_it_is_listed_found_and_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = json.loads(ironbird("fault", "list", "--faults-file", "faults", "--json").stdout)
+    listed = json.loads(ironbird("fault", "list", "--faults-file", "faults", "--json").stdout)["faults"]
     assert [row["id"] for row in listed if row["origin"] == "user"] == ["mine.buzz@1", "mine.tired@1"]
     assert "mine.buzz@1" in ironbird("fault", "find", "rattle", "--faults-file", "faults/mine.toml").stdout
     assert "no fault fits 'rattle'" in ironbird("fault", "find", "rattle", code=2).output
     monkeypatch.setenv("IRONBIRD_FAULTS", "ours=faults/mine.toml")
-    assert len(json.loads(ironbird("fault", "list", "--json").stdout)) == len(listed)
+    assert len(json.loads(ironbird("fault", "list", "--json").stdout)["faults"]) == len(listed)
     shown = ironbird("fault", "show", "mine.buzz@1", "--out", "shown").stdout
     assert "acted on fault/mine_buzz_1/1/1.value from 8.000 s" in shown and "sin(90 rad/s * time)" in shown
     assert "mine.buzz@1" in (folder / "shown" / "flight.html").read_text()
@@ -132,14 +132,14 @@ def test_a_shared_value_of_a_case_may_name_it(folder: Path) -> None:
     ],
 )
 def test_a_fault_is_shown_on_a_bench_where_it_acts(folder: Path, name: str, said: str) -> None:
-    (table,) = json.loads(ironbird("fault", "show", name, "--out", "shown", "--json").stdout)
+    (table,) = json.loads(ironbird("fault", "show", name, "--out", "shown", "--json").stdout)["tables"]
     assert said in table["rows"]["witness"] and table["rows"]["needs"]
     page = table["rows"]["report"]
     assert name.startswith("chip.overflow") or name in (folder / page).read_text()
 
 
 def test_faults_of_a_vehicle_are_those_of_its_parts() -> None:
-    rows = json.loads(ironbird("fault", "list", "--vehicle", "boat_otter", "--json").stdout)
+    rows = json.loads(ironbird("fault", "list", "--vehicle", "boat_otter", "--json").stdout)["faults"]
     names = {row["id"] for row in rows}
     assert {"thruster.loss@1", "current.turn@1"} <= names
     assert not {"wheel.stuck@1", "servo.stuck@1", "wire.nack@1"} & names

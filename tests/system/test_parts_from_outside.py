@@ -157,7 +157,7 @@ def ironbird_says(site: Path, *arguments: str, code: int = 0) -> str:
 
 
 def test_a_block_is_listed_and_takes_the_place_of_the_estimator(site: Path) -> None:
-    listed = json.loads(ironbird_says(site, "vehicle", "blocks", "--json"))
+    listed = json.loads(ironbird_says(site, "vehicle", "blocks", "--json"))["blocks"]
     assert listed["slow_filter"]["home"] == "outside_parts.blocks:SlowFilter"
     assert listed["Motor"]["home"].startswith("ironbird.blocks.")  # no one takes the name of Ironbird's own
     text = 'schema = 1\nid = "mine"\nbase = "quad_f450"\n[replace.estimator]\nblock = "slow_filter"\n'

@@ -195,7 +195,7 @@ def test_several_at_once_are_printed_as_one_json_text(fake_px4: Path, tmp_path: 
     result = fly_fake(fake_px4, tmp_path / "out", *words)
 
     assert result.exit_code == 1, result.output  # both are still flying
-    tables = json.loads(result.stdout)
+    tables = json.loads(result.stdout)["tables"]
     assert [Path(one["figures"]["folder"]).name for one in tables] == ["1", "2"]
     assert {one["figures"]["ending"] for one in tables} <= {"still flying", "never airborne"}
     refused = run("fly", "quad_f450", "--control", "hardware", "--udp", "14997", "--count", "2")

@@ -12,7 +12,7 @@ import typer
 from ironbird.cli.completion import action_arguments, action_names
 from ironbird.cli.lazy import Group, Verb
 from ironbird.cli.options import LIST_HELP, OutPathOption, StoreOption, check_store
-from ironbird.cli.output import errors, shown_in_browser
+from ironbird.cli.output import errors, print_json, shown_in_browser
 from ironbird.errors import LinkError, UnknownNameError, shortened
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def app_do(
     url: UrlOption = "",
     list_: Annotated[bool, typer.Option("--list", help=LIST_HELP)] = False,
 ) -> None:
-    """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
+    """Do what the page's buttons do, to a running 'ironbird app': print the answer as JSON.
 
     Without flight=NAME it is done to the only flight that there is. Exit code 1 if the app refuses it.
 
@@ -108,7 +108,9 @@ def app_do(
         if not base.startswith("http://") or not token:
             raise LinkError("give --url (or IRONBIRD_APP) as 'ironbird app' printed it: http://127.0.0.1:PORT/?token=…")
         answer = _asked(base, token, {"do": action, **dict(map(_pair, values or []))})
-    typer.echo(json.dumps(answer.get("result"), indent=1) if answer["ok"] else f"refused: {answer['error']}")
+    print_json({"action": action, **answer}, "ironbird/app-answer/1")
+    if not answer["ok"]:
+        typer.secho(f"refused: {answer['error']}", fg="red", err=True)
     raise typer.Exit(0 if answer["ok"] else 1)
 
 

@@ -21,8 +21,10 @@ from ironbird.cli.output import (
     print_table,
     results_folder,
 )
+from ironbird.files.json_text import json_text
 from ironbird.files.work import working
 
+BENCH = "ironbird/bench/1"  # schema of figures without a schema of their own
 QuickOption = Annotated[bool, typer.Option("--quick", help="Short runs: they try the tool, their figures mean little.")]
 
 
@@ -36,7 +38,7 @@ def doctor(
     with errors(), working("looking at programs and ports"):
         findings = examine()
     if as_json:
-        print_json([finding.data() for finding in findings])
+        print_json({"findings": [finding.data() for finding in findings]}, "ironbird/doctor/1")
     else:
         rows = [
             (finding.name, "ok" if finding.good else "NOT OK", finding.text, finding.cure)
@@ -53,7 +55,7 @@ def kernel(quick: QuickOption = False, out: OutOption = None, as_json: JsonOptio
 
     with errors():
         result = speed.measure(quick=quick, progress=_say)
-        _print(result, lambda: _kernel_rows(result), "Speed", out, as_json)
+        _print(result, "ironbird/speed/1", lambda: _kernel_rows(result), "Speed", out, as_json)
 
 
 def _kernel_rows(result: dict[str, Any]) -> dict[str, str]:
@@ -83,7 +85,8 @@ def campaign(
         _say(f"flying a campaign of {flights} flights")  # no thread of a bar: workers are copies of this process
         result = campaign_speed.measure(flights=flights, workers=workers)
         _print(
-            result,
+            {"bench": "campaign", "figures": result},
+            BENCH,
             lambda: {key.replace("_", " "): str(value) for key, value in result.items()},
             "Speed of a campaign",
             out,
@@ -98,9 +101,8 @@ def counts(out: OutOption = None, as_json: JsonOption = False) -> None:
     with errors():
         with working("counting instructions"):
             result = counting.measure()
-        _print(
-            result, lambda: counting.rows(result), "Instructions for a millisecond of flight and vehicle", out, as_json
-        )
+        title = "Instructions for a millisecond of flight and vehicle"
+        _print({"bench": "counts", "figures": result}, BENCH, lambda: counting.rows(result), title, out, as_json)
 
 
 def start(quick: QuickOption = False, out: OutOption = None, as_json: JsonOption = False) -> None:
@@ -109,7 +111,8 @@ def start(quick: QuickOption = False, out: OutOption = None, as_json: JsonOption
 
     with errors():
         result = start_speed.measure(rounds=1 if quick else start_speed.ROUNDS, progress=_say)
-        _print(result, lambda: start_speed.rows(result), "Commands, median (lowest to highest)", out, as_json)
+        title = "Commands, median (lowest to highest)"
+        _print({"bench": "start", "figures": result}, BENCH, lambda: start_speed.rows(result), title, out, as_json)
 
 
 def _say(text: str) -> None:
@@ -117,15 +120,13 @@ def _say(text: str) -> None:
 
 
 def _print(
-    result: dict[str, Any], rows: Callable[[], dict[str, str]], title: str, out: Path | None, as_json: bool
+    data: dict[str, Any], schema: str, rows: Callable[[], dict[str, str]], title: str, out: Path | None, as_json: bool
 ) -> None:
     """Write the figures to a file if one is asked for, and print them as JSON or in words."""
-    from ironbird.proofs import speed
-
     if out:
-        out.write_text(speed.as_json(result) + "\n")
+        out.write_text(json_text(data, schema))
     if as_json:
-        typer.echo(speed.as_json(result))
+        print_json(data, schema)
     else:
         print_table(rows(), title)
 
@@ -185,7 +186,7 @@ def fleet(
         if out:
             out.write_text(flights.page(rows), encoding="utf-8")
     if as_json:
-        print_json([flights.as_data(row) for row in rows])
+        print_json({"vehicles": [flights.as_data(row) for row in rows]}, "ironbird/fleet/1")
     else:
         print_table({row.vehicle: row.sentence() for row in rows}, f"Fleet, {seeds} seeds each")
     if not all(row.good for row in rows):

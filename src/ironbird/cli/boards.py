@@ -10,7 +10,7 @@ import typer
 
 from ironbird.cli.completion import chip_names
 from ironbird.cli.options import BoardOption, FaultOption, SeedOption, UntilOption, VehicleOption
-from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_sentence, print_table
 from ironbird.errors import LinkError, shortened
 
 MOST_BYTES = 64_000_000  # of a trace
@@ -25,7 +25,8 @@ def list_boards(as_json: JsonOption = False) -> None:
     with errors():
         chips, boards = dict(CHIPS.loadable()), {name: load_board(name).about for name in board_ids()}
     if as_json:
-        print_json({"boards": boards, "chips": {name: facts(kind) for name, kind in chips.items()}})
+        data = {"boards": boards, "chips": {name: facts(kind) for name, kind in chips.items()}}
+        print_json(data, "ironbird/boards/1")
         return
     print_columns(("board", "what it is"), list(boards.items()), "Boards")
     rows = [(name, kind.part, kind.summary, ", ".join(kind.buses)) for name, kind in chips.items()]
@@ -44,7 +45,7 @@ def show_chip(
         kind = chip_class(chip)
     if as_json:
         table = [dict(zip(HEAD, row, strict=True)) for row in rows(kind)]
-        print_json({"facts": facts(kind), "registers": table})
+        print_json({"chip": chip, "facts": facts(kind), "registers": table}, "ironbird/chip/1")
         return
     print_table(facts(kind), kind.part)
     typer.echo((kind.__doc__ or "").strip().splitlines()[0])
@@ -75,11 +76,11 @@ def trace(
             ) from error
         transactions = read_trace(text)
         kind = chip_class(chip) if chip else None
-    for transaction in transactions:
-        said = explain(transaction, kind) if kind is not None else ""
-        line = transaction.line()
+    explained = [(one.line(), explain(one, kind) if kind is not None else "") for one in transactions]
+    for line, said in explained:
         typer.echo(f"{line if len(line) <= 100 else line[:97] + '...'}" + (f"   {said}" if said else ""))
-    typer.echo(f"{len(transactions)} transactions")
+    figures = {"transactions": [{"line": line, "meaning": said} for line, said in explained]}
+    print_sentence(f"{len(transactions)} transactions", file.name, figures)
     if vcd is not None:
         vcd.write_text(dump(transactions))
         typer.echo(f"levels: {vcd}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -256,7 +255,7 @@ def list_campaigns(
                 {"name": c.name, "created": c.created, **n, **({"store": s.url} if everywhere else {})}
                 for s, c, n in found
             ]
-            print_json(data)
+            print_json({"campaigns": data}, "ironbird/campaigns/1")
             return
         for database in stores:
             rows = [
@@ -330,7 +329,7 @@ def show(
             summaries.sort(key=lambda s: s.as_expected)  # what is not as it should be comes first
             if as_json:
                 data = {s.case_id: {**s.verdicts, "worst": s.worst.record()} for s in summaries}
-                typer.echo(json.dumps(data, indent=2))
+                print_json({"campaign": name, "cases": data}, "ironbird/campaign-cases/1")
                 return
             lines = [
                 (
@@ -346,7 +345,9 @@ def show(
         case = database.case(campaign, flight)
         result = next((r for r in database.results(campaign) if r.id == flight), None)
         if as_json:
-            typer.echo(json.dumps({"case": case.record(), "result": result.record() if result else None}, indent=2))
+            record = {"digest": case.digest(), **case.record()}
+            flown = result.record() if result else None
+            print_json({"campaign": name, "case": record, "result": flown}, "ironbird/campaign-flight/1")
             return
         typer.echo(case.to_toml())
         if result is None:
@@ -378,7 +379,7 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
             cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
             found = compare(database.results(both[0]), database.results(both[1]), cases)
         if as_json:
-            typer.echo(json.dumps(found.record(), indent=2))
+            print_json({"before": before, "after": after, **found.record()}, "ironbird/campaign-difference/1")
         else:
             for change in found.verdicts:
                 typer.echo(

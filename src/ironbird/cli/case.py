@@ -25,7 +25,8 @@ def check_cases(
 
         problems = {name: check(name) for name in files}
         if as_json:
-            print_json({name: [vars(p) for p in found] for name, found in problems.items()})
+            data = {name: {"problems": [vars(p) for p in found]} for name, found in problems.items()}
+            print_json({"files": data}, "ironbird/problems/1")
         else:
             for name, found in problems.items():
                 for problem in found:
@@ -59,7 +60,7 @@ def list_cases(
             rows = [
                 {"id": c.id, "title": c.title, "flights": c.count(), "varies": list(c.variables)} for c in loaded.cases
             ]
-            print_json(rows)
+            print_json({"cases": rows}, "ironbird/cases/1")
             return
         lines = [(c.id, str(c.count()), c.title, ", ".join(c.variables)) for c in loaded.cases]
         title = f"{loaded.title or loaded.id}: {_counted(loaded.count(), 'flight')}"
@@ -106,7 +107,7 @@ def _list_suites(as_json: bool) -> None:
     suites = {name: load_suite(name) for name in suite_names()}
     if as_json:
         figures = {n: {"title": s.title, "cases": len(s.cases), "flights": s.count()} for n, s in suites.items()}
-        print_json(figures)
+        print_json({"suites": figures}, "ironbird/suites/1")
         return
     rows = [(name, str(len(suite.cases)), str(suite.count()), suite.title) for name, suite in suites.items()]
     print_columns(("suite", "cases", "flights", "title"), rows, "Built-in suites")

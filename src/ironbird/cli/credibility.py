@@ -93,7 +93,7 @@ def credibility(
             add_entry(comparison, vehicle, evidence)
         page = _write(comparison, out, title, vehicle)
     if as_json:
-        print_json(credibility_numbers(comparison))
+        print_json(credibility_numbers(comparison), "ironbird/credibility/1")
     else:
         typer.echo(title)
         given = [str(real), *(["--tests", str(tests)] if tests else []), *(["--window", window] if window else [])]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +20,7 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, figure, print_columns, print_table, progress_bar
+from ironbird.cli.output import JsonOption, errors, figure, print_columns, print_json, print_table, progress_bar
 from ironbird.errors import IronbirdError, shortened
 from ironbird.files.work import working
 
@@ -76,7 +75,7 @@ def modes(
         found = modes_at(level_trim(vehicle, airspeed, settings=settings_of(set_)))
     if as_json:
         rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
-        typer.echo(json.dumps(rows, indent=2))
+        print_json({"vehicle": vehicle, "modes": rows}, "ironbird/modes/1")
         return
     print_columns(MODE_HEAD, mode_rows(found), f"{vehicle}: modes", optional=("imaginary 1/s", "states"))
 
@@ -165,10 +164,10 @@ def step(
             write_step_page(title, found, named, page, list(sets.values()))
     if as_json:
         data = [
-            {"set": dict(sets[name]), "failure": answer.failure, **_plain(answer.figures())}
-            for name, answer in named.items()
+            {"set": dict(sets[name]), "failure": answer.failure, **answer.figures()} for name, answer in named.items()
         ]
-        typer.echo(json.dumps({"step": found.name, "unit": found.unit, "size": answers[0].size, "answers": data}))
+        head = {"vehicle": vehicle, "step": found.name, "unit": found.unit, "size": answers[0].size}
+        print_json({**head, "answers": data, "page": str(page)}, "ironbird/step-response/1")
     else:
         varied = list(next(iter(sets_of(sweep).values())))
         rows = [[f"{sets[name][path]:g}" for path in varied] + answer_cells(answer) for name, answer in named.items()]
@@ -211,7 +210,8 @@ def margins(
         with working("writing the page of margins"):
             write_margins_page(f"{vehicle}: loops {where}", responses, page)
     if as_json:
-        typer.echo(json.dumps({r.axis: _plain(vars(r.margins)) for r in responses}))
+        data = {"vehicle": vehicle, "margins": {r.axis: vars(r.margins) for r in responses}, "page": str(page)}
+        print_json(data, "ironbird/margins/1")
     else:
         rows = [[r.axis, *margin_cells(r.margins)] for r in responses]
         print_columns(MARGIN_HEAD, rows, f"{vehicle}: margins {where}")
@@ -260,12 +260,13 @@ def autotune(
         )
     if as_json:
         data = {
+            "vehicle": vehicle,
             "params": found.params,
-            "axes": {t.axis: _plain(vars(t.margins)) for t in found.axes},
-            "outer": {t.loop: _plain(vars(t)) for t in found.outer},
-            "margins": {axis: _plain(vars(m)) for axis, m in found.margins.items()},
+            "axes": {t.axis: vars(t.margins) for t in found.axes},
+            "outer": {t.loop: vars(t) for t in found.outer},
+            "margins": {axis: vars(m) for axis, m in found.margins.items()},
         }
-        typer.echo(json.dumps(data))
+        print_json(data, "ironbird/margins/1")
         return
     if found.axes:
         cells = [
@@ -290,7 +291,7 @@ def autotune(
     if found.margins:
         cells = [[axis, *margin_cells(m)] for axis, m in found.margins.items()]
         print_columns(MARGIN_HEAD, cells, f"{vehicle}: margins with these gains")
-    texts = {path: json.dumps(v[0] if len(v) == 1 else v, separators=(",", ":")) for path, v in found.params.items()}
+    texts = {path: str(v[0] if len(v) == 1 else v).replace(" ", "") for path, v in found.params.items()}
     first = "roll" if found.axes else "speed_north" if velocity_bandwidth else "north"
     gains = (f"--set {path}={text}" for path, text in texts.items())
     typer.echo("try:    " + " ".join([f"ironbird vehicle step {vehicle} {first}", *gains]))
@@ -342,8 +343,3 @@ def _values(text: str, values: str) -> list[float]:
     if number != count or not 1 <= number <= MOST_SETS:
         raise IronbirdError(f"--sweep '{shortened(text)}': the count is a whole number from 1 to {MOST_SETS}")
     return [first + (last - first) * i / max(number - 1, 1) for i in range(number)]
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Numbers that JSON has: none instead of nan and infinity."""
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}

@@ -18,16 +18,16 @@ from ironbird.cli.options import (
     VehicleArgument,
     faults_of,
 )
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_table, tables_as_json
 from ironbird.files.work import working
 
 
-def _list(asked: bool) -> None:
+def _list(context: typer.Context, asked: bool) -> None:
     """Print what can be written, those of packages and of the user included."""
     from ironbird.export.registry import EXPORTERS, exporter_of
 
     if asked:
-        with errors():
+        with errors(), tables_as_json(context.params.get("as_json", False)):
             print_table({name: exporter_of(name).summary for name in EXPORTERS}, "Exporters")
         raise typer.Exit()
 
@@ -57,7 +57,7 @@ def export_model(
     rate: Annotated[
         float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)
     ] = 1000.0,
-    list_: Annotated[bool, typer.Option("--list", help=LIST_HELP, callback=_list, is_eager=True)] = False,
+    list_: Annotated[bool, typer.Option("--list", help=LIST_HELP, callback=_list)] = False,
     out: OutOption = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.

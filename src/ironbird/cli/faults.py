@@ -55,7 +55,7 @@ def _list(text: str, vehicle: str, files: list[Path] | None, as_json: bool) -> N
         if vehicle:
             found = _of_vehicle(found, vehicle)
     if as_json:
-        print_json([_data(fault, fault.id in FAULTS) for fault in found])
+        print_json({"faults": [_data(fault, fault.id in FAULTS) for fault in found]}, "ironbird/faults/1")
         return
     rows = [
         (

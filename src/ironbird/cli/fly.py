@@ -525,7 +525,8 @@ def compare(
     if as_json:
         figures = {str(folder): one.summary.get("figures", {}) for folder, one in zip(flights, kept, strict=True)}
         first = [vars(one[0]) if one else None for one in parted]
-        print_json({"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first})
+        data = {"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first}
+        print_json({**data, "page": str(page)}, "ironbird/flight-comparison/1")
     else:
         rows = {key: " | ".join(values) for key, values in ordered_differently(kept).items()}
         rows |= {

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ironbird.cli.completion import mission_names as mission_completion
 from ironbird.cli.output import JsonOption, errors, print_columns, print_json
+
+if TYPE_CHECKING:
+    from ironbird.flight.mission import Mission
 
 
 def list_missions(as_json: JsonOption = False) -> None:
@@ -16,7 +21,7 @@ def list_missions(as_json: JsonOption = False) -> None:
 
     missions = {name: load_mission(name) for name in mission_names()}
     if as_json:
-        print_json({name: mission.model_dump(by_alias=True) for name, mission in missions.items()})
+        _print(missions)
         return
     rows = [(name, str(len(mission.item)), mission.title) for name, mission in missions.items()]
     print_columns(("name", "items", "title"), rows, "Missions")
@@ -34,7 +39,7 @@ def show_mission(
     with errors():
         loaded = load_mission(mission)
     if as_json:
-        print_json(loaded.model_dump(by_alias=True))
+        _print({Path(mission).stem: loaded})
         return
     items = [item.model_dump(exclude_none=True, exclude_defaults=True) for item in loaded.item]
     rows = [
@@ -42,3 +47,9 @@ def show_mission(
         for number, item in enumerate(items, start=1)
     ]
     print_columns(("item", "kind", "values"), rows, loaded.title or mission)
+
+
+def _print(missions: Mapping[str, Mission]) -> None:
+    """Missions by name as JSON."""
+    data = {name: mission.model_dump(by_alias=True) for name, mission in missions.items()}
+    print_json({"missions": data}, "ironbird/missions/1")

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,7 @@ import typer
 from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of, code_of_ending
 from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
+from ironbird.files.json_text import json_data
 from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when m
 _SHOWN: set[str] = set()  # warnings, each once
 _BROWSERS: list[Any] = []  # programs that stay open after this one, kept so that no process waits for them
 _TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
-JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.", is_eager=True)]
 
 
 def fail(error: IronbirdError) -> NoReturn:
@@ -291,27 +292,20 @@ def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:
         typer.echo(text)
 
 
-def print_json(data: object) -> None:
-    """Data as JSON; numbers that JSON does not have are null; in plain ASCII if the terminal has no more."""
+def print_json(data: Mapping[str, Any], schema: str) -> None:
+    """Print a document with the name of its schema first, for example "ironbird/vehicles/1" (`files.json_text`).
+
+    Numbers that JSON does not have are null; the text is plain ASCII if the terminal has no more.
+    """
     plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=plain))
-
-
-def _finite(data: object) -> object:
-    if isinstance(data, Mapping):
-        return {str(key): _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    if isinstance(data, float):
-        return float(data) if math.isfinite(data) else None
-    return data if data is None or isinstance(data, bool | int | str) else str(data)
+    typer.echo(json.dumps(json_data(data, schema), indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def with_json(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb with the option `--json`, if it has none of its own.
 
-    What it prints as tables is then one JSON list of {title, rows, figures}, the only text on standard output; all
-    else it says goes to standard error. Exit codes are those without the option.
+    What it prints as tables is then one JSON document, the only text on standard output; all else it says goes to
+    standard error. Exit codes are those without the option.
     """
     signature = inspect.signature(verb)
     if "as_json" in signature.parameters:
@@ -320,7 +314,7 @@ def with_json(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(*args: Any, as_json: bool = False, **options: Any) -> None:
-        with _collecting() if as_json else nullcontext():
+        with tables_as_json(as_json):
             verb(*args, **options)
 
     asked = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
@@ -331,16 +325,24 @@ def with_json(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def _collecting() -> Iterator[None]:
+def tables_as_json(wanted: bool) -> Iterator[None]:
+    """Print the tables of what runs inside as one JSON document, if that is wanted; none if it failed without any."""
     global _TABLES
-    _TABLES = []
+    if not wanted:
+        yield
+        return
+    _TABLES, failed = [], True
     try:
         with redirect_stdout(sys.stderr):
             yield
+        failed = False
+    except typer.Exit as ending:
+        failed = ending.exit_code == WRONG
+        raise
     finally:
         tables, _TABLES = _TABLES, None
-        if tables:
-            print_json(tables)
+        if tables or not failed:
+            print_json({"tables": tables}, "ironbird/tables/1")
 
 
 @contextmanager

@@ -20,7 +20,8 @@ def list_requirements(as_json: JsonOption = False) -> None:
     from ironbird.requirements.library import TEMPLATES
 
     if as_json:
-        print_json([_data(name, template) for name, template in TEMPLATES.items()])
+        data = [_data(name, template) for name, template in TEMPLATES.items()]
+        print_json({"requirements": data}, "ironbird/requirements/1")
         return
     rows = [(name, template.severity, template.doc) for name, template in TEMPLATES.items()]
     print_columns(("name", "severity", "what must hold"), rows, "Requirements")

@@ -51,10 +51,13 @@ def route(
         router = Router(wanted.connections(), wanted.rules(), faults=faults, seed=seed, save=save, priority=priority)
         with router:
             for connection in router.connections.values():
-                typer.echo(f"{connection.name}: {connection.cable.name}")
-            _watch(router, until, every, values)
+                typer.echo(f"{connection.name}: {connection.cable.name}", err=as_json)
+            _watch(router, until, every, values=values, as_json=as_json)
         figures = figures_of(router)
-        print_json(figures) if as_json else typer.echo(text_of(figures, values))
+        if as_json:
+            print_json(figures, "ironbird/route/1")
+        else:
+            typer.echo(text_of(figures, values))
 
 
 @contextmanager
@@ -68,14 +71,15 @@ def routed_and_printed(links: list[str], rules: list[str], save: Path | None) ->
         typer.echo(text_of(figures_of(router), values=False))
 
 
-def _watch(router: Router, until_s: float | None, every_s: float, values: bool) -> None:
+def _watch(router: Router, until_s: float | None, every_s: float, *, values: bool, as_json: bool) -> None:
+    """Wait until the end; a table now and then, beside standard output if that is JSON."""
     shown_s = 0.0
     try:
         while (until_s is None or router.time_s < until_s) and not router.finished:
             time.sleep(0.05)
             if every_s > 0.0 and router.time_s - shown_s >= every_s:
                 shown_s = router.time_s
-                typer.echo(text_of(figures_of(router), values))
+                typer.echo(text_of(figures_of(router), values), err=as_json)
     except KeyboardInterrupt:
         pass
 

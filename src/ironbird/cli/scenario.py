@@ -77,6 +77,7 @@ def list_scenarios(as_json: JsonOption = False) -> None:
             source = read_source(BUILT_IN / f"{name}.toml")
             titles[name] = str(source.data.get("title", "")) if isinstance(source, Source) else ""
     if as_json:
-        print_json([{"name": name, "title": title} for name, title in titles.items()])
+        data = [{"name": name, "title": title} for name, title in titles.items()]
+        print_json({"scenarios": data}, "ironbird/scenarios/1")
         return
     print_columns(("name", "title"), list(titles.items()), "Scenarios")

@@ -93,7 +93,7 @@ def boundary_map(
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:
             print_sentence(f"{across} = {x:.5g}: turns at {along} = {y:.5g}", planned.id, {across: x, along: y})
-    typer.echo(f"picture: {out}")
+    print_sentence(f"picture: {out}", "picture", {"file": str(out)})
 
 
 def shrink_flight(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from ironbird.cli.options import BaudOption, HostOption, MissionOption, VehicleOption
-from ironbird.cli.output import errors
+from ironbird.cli.output import errors, print_json
 from ironbird.errors import IronbirdError
 from ironbird.files import option_texts as texts
 
@@ -57,6 +56,6 @@ def autopilot(
             run_px4(pilot, host=host, port=simulator_port or 4560)
         elif serial is not None or udp is not None:
             cable = SerialCable(serial, baud) if serial else DatagramCable(0, host, peer=(host, udp or 0))
-            typer.echo(json.dumps(run_px4_board(pilot, cable).data()))
+            print_json(run_px4_board(pilot, cable).data(), "ironbird/board-link/1")
         else:
             run_ardupilot(pilot, host=host, port=simulator_port or 9002)

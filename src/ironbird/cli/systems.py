@@ -21,7 +21,7 @@ def list_systems(as_json: JsonOption = False) -> None:
     with errors():
         data = _all()
     if as_json:
-        print_json(data)
+        print_json({"systems": data}, "ironbird/systems/1")
         return
     print_columns(("name", "what flies"), [(one["name"], one["summary"]) for one in data], "Control systems")
 

@@ -210,7 +210,7 @@ PANELS = {  # of `ironbird --help`; commands of other packages follow under "Mor
 # Commands without --json: they serve, stream, or write a file whose name they print
 NO_FIGURES = {
     "app", "app.do", "board.run", "case.import", "case.schema", "campaign.export", "campaign.report",
-    "connect.autopilot", "connect.calibrate-sticks", "connect.record-sticks", "connect.rflysim", "connect.route",
+    "connect.autopilot", "connect.calibrate-sticks", "connect.record-sticks", "connect.rflysim",
     "connect.show-sticks", "connect.sticks", "log.convert", "open", "requirement.grammar", "vehicle.board-params",
     "vehicle.import", "vehicle.schema", "vehicle.set", "vehicle.show", "world.draw",
 }  # fmt: skip

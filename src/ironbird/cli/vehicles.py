@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,7 +38,7 @@ def list_vehicles(as_json: JsonOption = False) -> None:
             }
             for s in specs
         ]  # fmt: skip
-        print_json(data)
+        print_json({"vehicles": data}, "ironbird/vehicles/1")
         return
     specs.sort(key=lambda s: (s.template, s.id))
     rows = [(s.id, s.template.replace("_", " "), f"{_mass_kg(s):.4g}", s.title) for s in specs]
@@ -81,7 +80,7 @@ def check_vehicle(
     if as_json:
         for entry in report.values():
             entry["problems"] = [vars(p) if isinstance(p, Problem) else {"message": str(p)} for p in entry["problems"]]
-        print_json(report)
+        print_json({"files": report}, "ironbird/problems/1")
     else:
         for name, entry in report.items():
             for problem in entry["problems"]:
@@ -210,7 +209,7 @@ def signals(
         ]
         found = _matching([*short, *rows], pattern, "signal", vehicle)
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json({"vehicle": vehicle, "signals": found}, "ironbird/signals/1")
         return
     print_table({_named(row): f"[{row['unit']}] {row['doc']}" for row in found}, f"{vehicle}: {len(found)} signals")
 
@@ -235,7 +234,7 @@ def params(
             )  # fmt: skip
         found = _matching(rows, pattern, "parameter", vehicle)
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json({"vehicle": vehicle, "parameters": found}, "ironbird/parameters/1")
         return
     print_table(
         {
@@ -268,7 +267,7 @@ def blocks(
         doc, options = (inspect.getdoc(kind) or "").partition("\n")[0], list(inspect.signature(kind).parameters)
         found[name] = {"doc": doc, "home": registry()[name], "options": options, "signals": rows}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json({"blocks": found}, "ironbird/blocks/1")
     elif block:
         entry = found[block]
         print_table({"what": entry["doc"], "options": ", ".join(entry["options"]), **entry["signals"]}, block)

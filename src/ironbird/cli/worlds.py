@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from ironbird.cli.completion import world_names
 from ironbird.cli.options import OutOption, OutPathOption, StartOption, start_of
-from ironbird.cli.output import JsonOption, errors, print_columns, print_sentence, print_table
+from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_sentence, print_table
 from ironbird.errors import WorldError
 from ironbird.files.work import working
 
@@ -35,7 +34,7 @@ def list_worlds(as_json: JsonOption = False) -> None:
     with errors():
         found = {name: load_world(name) for name, _ in WORLDS.loadable()}
     if as_json:
-        typer.echo(json.dumps({name: _facts(world) for name, world in found.items()}, indent=2))
+        print_json({"worlds": {name: _facts(world) for name, world in found.items()}}, "ironbird/worlds/1")
         return
     rows = [(name, str(len(world.obstacles)), world.title) for name, world in found.items()]
     print_columns(("name", "obstacles", "title"), rows, "Worlds")
@@ -48,7 +47,7 @@ def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
     with errors():
         loaded = load_world(world)
     if as_json:
-        typer.echo(json.dumps(_facts(loaded), indent=2))
+        print_json({"worlds": {loaded.name: _facts(loaded)}}, "ironbird/worlds/1")
         return
     facts = {key: str(value) for key, value in _facts(loaded).items() if key != "terrain_figures"}
     print_table(facts, loaded.title or loaded.name)
@@ -129,7 +128,7 @@ def look_into(
             data = sensor.measure(Sight(scene, track, moment, 0, 1))
         with replacing(out) as part:
             part.write_bytes(write_png(data["rgb"]))
-    typer.echo(f"picture: {out}")
+    print_sentence(f"picture: {out}", world, {"file": str(out)})
 
 
 def _three(text: str) -> tuple[float, float, float]:

@@ -40,7 +40,8 @@ def hdl(
         if left_out:
             typer.secho(f"without a core, left out: {', '.join(left_out)}", fg="yellow", err=True)
         text = board_rtlil(chosen)
-        typer.echo(f"Verilog: {write_verilog(text, out, 'board')}")
+        file = write_verilog(text, out, "board")
+        print_sentence(f"Verilog: {file}", "Verilog", {"file": str(file), "chips": list(chosen)})
         for chip in dict.fromkeys(chosen) if check else ():
             for fault in (False, True):
                 with working(f"comparing the core of {chip} with its model"):

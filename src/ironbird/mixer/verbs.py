@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_json, print_table
 
 
 def mixer(
@@ -22,7 +21,7 @@ def mixer(
     with errors():
         loaded = load_mixer(file)
     if as_json:
-        typer.echo(json.dumps(mixer_data(loaded), indent=2))
+        print_json(mixer_data(loaded), "ironbird/mixer/1")
         return
     for warning in loaded.warnings:
         typer.secho(f"warning: {warning}", fg="yellow", err=True)

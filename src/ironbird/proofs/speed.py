@@ -20,7 +20,6 @@ from typing import Any
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.compiler.generate import METHODS
 from ironbird.errors import IronbirdError
-from ironbird.files.json_text import json_text
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import model_of, prepare
 from ironbird.runtime.step import run
@@ -173,8 +172,3 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
         "machine": platform.machine(),
     }
     return result
-
-
-def as_json(result: dict[str, Any]) -> str:
-    """The figures as JSON text."""
-    return json_text(result, "ironbird/speed/1").rstrip()

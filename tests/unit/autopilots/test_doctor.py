@@ -98,5 +98,5 @@ def test_the_command_ends_well_unless_strict(monkeypatch: pytest.MonkeyPatch) ->
     strict = CliRunner().invoke(app, ["doctor", "--strict"])
 
     assert plain.exit_code == 0 and strict.exit_code == 1
-    assert {"name", "good", "text", "cure"} == set(json.loads(plain.stdout)[0])
+    assert {"name", "good", "text", "cure"} == set(json.loads(plain.stdout)["findings"][0])
     assert "NOT OK" in strict.stdout

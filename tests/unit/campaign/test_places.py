@@ -47,10 +47,10 @@ def test_a_campaign_is_found_from_another_folder(folders: tuple[Path, Path], mon
     traces = list((here / "out" / "campaigns" / "first" / "traces").glob("*.parquet"))
     assert len(traces) == 2  # both pass: neither would be kept otherwise
     monkeypatch.chdir(there)
-    shown = json.loads(ironbird("campaign show first --json"))
+    shown = json.loads(ironbird("campaign show first --json"))["cases"]
     assert shown["hover"]["pass"] == 2
     assert not (there / "out").exists()
-    (listed,) = json.loads(ironbird("campaign list --all --json"))
+    (listed,) = json.loads(ironbird("campaign list --all --json"))["campaigns"]
     assert listed["name"] == "first" and str(here) in listed["store"]
     done = CliRunner().invoke(app, ["campaign", "show", "nothing"])
     assert done.exit_code == 2 and "unknown campaign 'nothing' in the store" in done.stderr
@@ -62,7 +62,7 @@ def test_a_store_for_all_folders(folders: tuple[Path, Path], monkeypatch: pytest
     monkeypatch.chdir(here)
     ironbird("campaign run case.toml --name second --workers 1 --traces none")
     assert (there / "all.db").is_file() and not (here / "out").exists()
-    assert [c["name"] for c in json.loads(ironbird("campaign list --json"))] == ["second"]
+    assert [c["name"] for c in json.loads(ironbird("campaign list --json"))["campaigns"]] == ["second"]
 
 
 def test_notes_that_cannot_be_read_or_lead_nowhere_are_left_out(

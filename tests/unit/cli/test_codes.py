@@ -181,6 +181,6 @@ def test_a_control_system_that_cannot_be_loaded_does_not_hide_the_others(
     (tmp_path / "broken.py").write_text("this is no Python\n")
     monkeypatch.setenv("IRONBIRD_SYSTEMS", f"broken={tmp_path / 'broken.py'}:KIND")
     found = CliRunner().invoke(app, ["system", "list", "--json"])
-    told = {entry["name"]: entry for entry in json.loads(found.stdout)}
+    told = {entry["name"]: entry for entry in json.loads(found.stdout)["systems"]}
     assert found.exit_code == 0 and {"reference", "px4", "broken"} <= set(told)
     assert "cannot be loaded: SyntaxError" in told["broken"]["summary"]

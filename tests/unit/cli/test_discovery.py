@@ -70,7 +70,8 @@ def said(*words: str) -> tuple[int, str]:
 
 
 def test_parameters_are_listed_with_the_values_that_are_flown(f450: CompiledModel) -> None:
-    rows = json.loads(said("vehicle", "params", "quad_f450", "control.*gain", "--control", "truth", "--json")[1])
+    printed = said("vehicle", "params", "quad_f450", "control.*gain", "--control", "truth", "--json")[1]
+    rows = json.loads(printed)["parameters"]
     for row in rows:
         assert np.ravel(row["value"]).tolist() == f450.flat.values[f450.param_rows(row["path"])].tolist()
     assert [row["path"] for row in rows if row["tunable"]] and "control.rate_gain" in [row["path"] for row in rows]
@@ -79,7 +80,7 @@ def test_parameters_are_listed_with_the_values_that_are_flown(f450: CompiledMode
 def test_signals_are_those_of_the_log_and_what_requirements_know(f450: CompiledModel) -> None:
     rows = {
         row["path"]: row
-        for row in json.loads(said("vehicle", "signals", "quad_f450", "--control", "truth", "--json")[1])
+        for row in json.loads(said("vehicle", "signals", "quad_f450", "--control", "truth", "--json")[1])["signals"]
     }
     assert set(f450.signals()) <= set(rows)
     assert rows["tilt"]["unit"] == "rad" and rows["altitude"]["doc"] == "= terrain.height_above_ground"
@@ -88,11 +89,13 @@ def test_signals_are_those_of_the_log_and_what_requirements_know(f450: CompiledM
 
 
 def test_requirements_and_missions_are_listed() -> None:
-    assert {row["name"] for row in json.loads(said("requirement", "list", "--json")[1])} == set(TEMPLATES)
+    assert {row["name"] for row in json.loads(said("requirement", "list", "--json")[1])["requirements"]} == set(
+        TEMPLATES
+    )
     assert "always[0, 30] (altitude < 60 m)" in said("requirement", "grammar")[1]
     assert "greatest angular rate" in said("requirement", "show", "rate_limit")[1]
     assert (
-        set(json.loads(said("mission", "list", "--json")[1])) == set(mission_names())
+        set(json.loads(said("mission", "list", "--json")[1])["missions"]) == set(mission_names())
         and "square" in said("mission", "list")[1]
     )
 

@@ -1,4 +1,4 @@
-"""`--json`: every verb that prints figures has it, and standard output is then one JSON text."""
+"""`--json`: every verb that prints figures has it, and standard output is then one JSON document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_flight_as_json(tmp_path: Path) -> None:
     line = f"fly quad_f450 --control truth --mission hover --until 2 --json --out {tmp_path / 'flight'}"
     done = CliRunner().invoke(app, line.split())
     assert done.exit_code == 0, done.output
-    (table,) = json.loads(done.stdout)
+    (table,) = json.loads(done.stdout)["tables"]
     assert table["figures"]["verdict"] == "pass" and table["figures"]["ended_s"] == 2.0
     assert Path(table["figures"]["folder"]) == tmp_path / "flight" and table["rows"]["vehicle"] == "quad_f450"
     assert "report:" in done.stderr and "report:" not in done.stdout
@@ -54,7 +54,7 @@ def test_a_flight_as_json(tmp_path: Path) -> None:
 def test_figures_are_numbers(line: str, key: str, value: float) -> None:
     done = CliRunner().invoke(app, [*line.split(), "--json"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)[0]["figures"][key] == value
+    assert json.loads(done.stdout)["tables"][0]["figures"][key] == value
 
 
 def test_a_verb_that_fails_prints_no_json() -> None:
@@ -63,15 +63,16 @@ def test_a_verb_that_fails_prints_no_json() -> None:
 
 
 def test_numbers_that_json_does_not_have_are_null(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"a": float("nan"), "b": [float("inf"), 1.5, True, None], "c": Path("x")})
-    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5, True, None], "c": "x"}
+    print_json({"a": float("nan"), "b": [float("inf"), 1.5, True, None], "c": Path("x")}, "ironbird/boards/1")
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"schema": "ironbird/boards/1", "a": None, "b": [None, 1.5, True, None], "c": "x"}
 
 
 def test_files_that_are_written_come_with_figures(tmp_path: Path) -> None:
     sticks = tmp_path / "sticks.csv"
     done = CliRunner().invoke(app, ["model", "excite", "doublet", "--duration", "10", "--out", str(sticks), "--json"])
     assert done.exit_code == 0, done.output
-    figures = json.loads(done.stdout)[0]["figures"]
+    figures = json.loads(done.stdout)["tables"][0]["figures"]
     assert figures["file"] == str(sticks) and figures["ended_s"] >= 10 and figures["band_radps"] == [0.5, 30.0]
     done = CliRunner().invoke(app, ["world", "check", "field", "--json"])
-    assert json.loads(done.stdout)[0]["figures"]["terrain_figures"]["kind"] in ("plane", "grid")
+    assert json.loads(done.stdout)["tables"][0]["figures"]["terrain_figures"]["kind"] in ("plane", "grid")

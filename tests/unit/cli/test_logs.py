@@ -35,7 +35,7 @@ def test_show_as_json_has_figures_messages_and_all_topics() -> None:
     done = CliRunner().invoke(app, ["log", "show", "flight.ulg", "--json"])
 
     assert done.exit_code == 0, done.output
-    figures = [table["figures"] for table in json.loads(done.stdout)]
+    figures = [table["figures"] for table in json.loads(done.stdout)["tables"]]
     assert figures[0]["flown_s"] == 15.0 and figures[0]["page"] == "out/log-flight-1/log.html"
     assert len(figures[1]["messages"]) == 3 and figures[2]["modes"][1]["mode"] == "TAKEOFF"
     (odd,) = [topic for topic in figures[-1]["topics"] if topic["topic"] == "odd_topic"]

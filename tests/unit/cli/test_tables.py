@@ -109,7 +109,7 @@ def test_a_table_for_people_alone_is_not_in_json(
 
 
 def test_vehicles_have_kind_mass_and_title_in_columns() -> None:
-    listed, data = ib("vehicle", "list"), json.loads(ib("vehicle", "list", "--json").stdout)
+    listed, data = ib("vehicle", "list"), json.loads(ib("vehicle", "list", "--json").stdout)["vehicles"]
     assert f"Vehicles ({len(vehicle_ids())})" in listed.stdout and heads(listed) == "id|kind|mass kg|title"
     rows = {row[0]: row for row in cells(listed)}
     assert rows["quad_f450"][1:3] == ["multicopter", "1.4"]
@@ -118,7 +118,7 @@ def test_vehicles_have_kind_mass_and_title_in_columns() -> None:
 
 def test_margins_have_a_column_for_each_figure() -> None:
     printed = ib("vehicle", "margins", "quad_f450", "--axis", "roll", "--axis", "yaw")
-    data = json.loads(ib("vehicle", "margins", "quad_f450", "--axis", "roll", "--json").stdout)
+    data = json.loads(ib("vehicle", "margins", "quad_f450", "--axis", "roll", "--json").stdout)["margins"]
     assert printed.exit_code == 0 and "(2)" in printed.stdout
     assert heads(printed) == (
         "axis|crossover rad/s|phase margin °|gain up dB|gain down dB|delay margin ms|peak sensitivity|closed loop"
@@ -149,7 +149,7 @@ def test_faults_have_summary_and_severity_in_columns() -> None:
 
 def test_kinds_and_blocks_are_tables_and_kinds_are_data_with_json() -> None:
     kinds = ib("vehicle", "kinds")
-    figures = json.loads(ib("vehicle", "kinds", "--json").stdout)[0]["figures"]
+    figures = json.loads(ib("vehicle", "kinds", "--json").stdout)["tables"][0]["figures"]
     assert heads(kinds) == "kind|modes|PX4|ArduPilot"
     assert figures["multicopter"]["px4"] is True and "hold" in figures["multicopter"]["modes"]
     assert heads(ib("vehicle", "blocks")) == "block|what it is"
@@ -162,7 +162,7 @@ def test_parts_are_filtered_by_figures_and_the_rest_is_counted() -> None:
     assert heads(chosen) == "name|kv rpm/V|resistance mΩ|mass g|status"
     assert chosen.stderr == "" and cells(chosen)
     assert all("2216" in row[0] and 900 <= float(row[1]) < 1000 for row in cells(chosen))
-    data = json.loads(ib("vehicle", "design", "parts", "battery", "lesson", "--json").stdout)[0]["figures"]
+    data = json.loads(ib("vehicle", "design", "parts", "battery", "lesson", "--json").stdout)["tables"][0]["figures"]
     assert data["count"] == 1 and data["parts"][0]["cells"] == 3 and data["parts"][0]["mass_kg"] == 0.34
     assert all(
         row[-1] == "measured"
@@ -207,5 +207,5 @@ def test_campaigns_and_their_cases_are_tables_and_titles_are_never_empty(
     shown = ib("campaign", "show", "first", columns=200)
     assert heads(shown) == "case|as expected|pass|failures|worst flight|why"
     assert {row[0]: row[1:3] for row in cells(shown) if row[0]} == {"weak": ["yes", "1"], "calm": ["yes", "1"]}
-    data = json.loads(ib("campaign", "list", "--json").stdout)
+    data = json.loads(ib("campaign", "list", "--json").stdout)["campaigns"]
     assert data[0]["pass"] == 2 and data[0]["open"] == 0

@@ -16,9 +16,9 @@ RUN = CliRunner()
 
 
 def test_worlds_are_listed_and_shown_as_json() -> None:
-    listed = json.loads(RUN.invoke(app, ["world", "list", "--json"]).stdout)
+    listed = json.loads(RUN.invoke(app, ["world", "list", "--json"]).stdout)["worlds"]
     assert {"field", "harbour", "mountain"} <= set(listed)
-    shown = json.loads(RUN.invoke(app, ["world", "show", "harbour", "--json"]).stdout)
+    shown = json.loads(RUN.invoke(app, ["world", "show", "harbour", "--json"]).stdout)["worlds"]["harbour"]
     assert shown == listed["harbour"] and shown["movers"] == ["ship", "tug"]
 
 

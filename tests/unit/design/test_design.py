@@ -285,7 +285,7 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
         refused = runner.invoke(app, words)
         assert refused.exit_code == 2 and said in refused.output
     controllers = runner.invoke(app, ["vehicle", "design", "parts", "flight_controller", "--json"])
-    statuses = {one["name"]: one["status"] for one in json.loads(controllers.stdout)[0]["figures"]["parts"]}
+    statuses = {one["name"]: one["status"] for one in json.loads(controllers.stdout)["tables"][0]["figures"]["parts"]}
     assert statuses["Pixhawk 4"].startswith("from memory")
     listed = runner.invoke(app, ["vehicle", "design", "parts", "propeller", "apcsf_10"])
     assert "apcsf_10x4.7" in listed.output

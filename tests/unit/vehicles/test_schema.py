@@ -62,7 +62,7 @@ def test_check_says_line_key_and_cure(tmp_path: Path) -> None:
     assert done.exit_code == 0 and "multicopter 'mine', no problems" in done.stdout, done.output
     done = CliRunner().invoke(app, ["vehicle", "check", str(good), str(bad), "--json"])
     assert done.exit_code == 2
-    report = json.loads(done.stdout)
+    report = json.loads(done.stdout)["files"]
     assert report[str(good)]["problems"] == []
     (problem,) = report[str(bad)]["problems"]
     assert (problem["line"], problem["key"]) == (5, "body.mas_kg") and "mass_kg" in problem["cure"]

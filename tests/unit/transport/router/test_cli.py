@@ -30,7 +30,7 @@ def test_the_monitor_shows_number_rate_and_values_of_each_message(tmp_path: Path
     fault = ["--fault", "route.drop@1:instance=line,severity=0.5"]
     done = RUNNER.invoke(app, ["connect", "route", *links, *fault, "--json"])
     assert done.exit_code == 0, done.output
-    figures = json.loads(done.output[done.output.index("{") :])
+    figures = json.loads(done.stdout)
     heard = figures["connections"]["log"]["received"]["ATTITUDE"]
     assert heard["count"] == 40 and heard["last"]["roll"] == 0.5 and heard["last"]["time_boot_ms"] == 39
     assert 5 < figures["connections"]["line"]["sent"]["ATTITUDE"]["count"] < 35
@@ -53,7 +53,7 @@ def test_messages_of_hardware_in_the_loop_are_shown_by_their_fields(tmp_path: Pa
     path.write_bytes(data)
     done = RUNNER.invoke(app, ["route", "--link", f"log=file:{path}", "--link", "line=pty", "--json"])
     assert done.exit_code == 0, done.output
-    received = json.loads(done.output[done.output.index("{") :])["connections"]["log"]["received"]
+    received = json.loads(done.stdout)["connections"]["log"]["received"]
     shown = {name: heard["last"] for name, heard in received.items()}
 
     assert shown["HIL_SENSOR"]["zacc"] == -9.75
