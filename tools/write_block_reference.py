@@ -25,9 +25,14 @@ KINDS: tuple[tuple[type[Signal], str], ...] = (
 
 HEAD = """# Blocks
 
-Written by `make docs`; `ironbird vehicle blocks` lists the same. Each block has a page with its source,
-equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact points,
-rotors) are not listed there.
+A block is a part of a vehicle's model, as in a block diagram of Simulink: equations with ports, states and parameters
+that have units and axes. Written by `make docs`; `ironbird vehicle blocks` lists the same. Each block has a page with
+its source, equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact
+points, rotors) are not listed there.
+
+A block that is called sampled computes at a fixed period and holds its outputs in between, as with a discrete sample
+time; all others are continuous. A vector whose name ends in `_B` is in body axes (forward, right, down), one with `_N`
+in north, east, down from the take-off point. "Not modelled" lists what a block leaves out.
 
 Equations are printed from the expressions that are compiled: parts of them have the names of the source, `a` with a
 number where it gives none; indices count from 1, a colon stands for all or a range, square brackets around a condition
@@ -83,9 +88,10 @@ def page(module: str, kind: type[Block]) -> str:
     lines = [
         f"# {kind.__name__}",
         "",
-        f"`{module}`; family: [{family}](../blocks.md#{family}); role: {kind.role}; source: {kind.source or 'none'}",
-        "",
         inspect.getdoc(kind) or "",
+        "",
+        f"Module `ironbird.{module}`; family: [{family}](../blocks.md#{family}); role: {kind.role}; "
+        f"source: {kind.source or 'none'}. Keys in square brackets are in [references.bib](../../references.bib).",
         "",
     ]
     found = lines_of(kind)
