@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import ironbird.blocks
@@ -69,6 +70,19 @@ def summary(kind: type[Block]) -> str:
     return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("|", "\\|")
 
 
+AFTER_A_NOUN = {"of", "that", "at", "about", "above", "behind", "through", "from", "along", "per", "with"}
+NO_NOUN = re.compile(
+    r"\b(set|in|truth|lost|carried|regained|apart|front|rear|white|slow|rotor|battery|antenna|item|\d)$"
+)
+
+
+def meaning(name: str, doc: str) -> str:
+    """What a signal is, readable alone: `correlation_time`, "of the drift": "correlation time of the drift"."""
+    noun = re.sub(r"(_(?:[A-Z]+|[A-Z]+_[A-Z]))+$", "", name).replace("_", " ")
+    known = doc.split(" ")[0] in AFTER_A_NOUN and len(noun) > 2 and noun.islower() and not NO_NOUN.search(noun)
+    return f"{noun} {doc}" if known else doc
+
+
 def index() -> str:
     """The page that lists all blocks by family."""
     lines = [HEAD]
@@ -106,7 +120,7 @@ def page(module: str, kind: type[Block]) -> str:
             if isinstance(signal, group):
                 tuned = ", tunable" if getattr(signal, "tunable", False) else ""
                 unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
-                rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
+                rows.append(f"| {label}{tuned} | `{name}` | {unit} | {meaning(name, signal.doc)} |")
     if rows:
         lines += ["## Signals", "", "| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
     return "\n".join(lines)

@@ -23,6 +23,7 @@ from ironbird.vehicles.kinds import KINDS as VEHICLE_KINDS
 from ironbird.vehicles.schema import meanings, tables_of
 from ironbird.vehicles.spec import SOURCES
 from ironbird.vehicles.tables import keys_of, unit_of_key
+from write_block_reference import meaning as readable
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 HEAD = "Written by `make docs` with `tools/write_lookup_pages.py`; "
@@ -217,6 +218,7 @@ def vehicle_files_page() -> str:
                 written = field.alias or key
                 unit = known[key].unit if key in known else unit_of_key(key)
                 meaning = field.description or comments.get(written, "")
+                meaning = readable(_without_unit(written), meaning)
                 if inner := [paths[table] for table in _tables_in(field.annotation)]:
                     meaning = " or ".join(f"table [{path}](#{_slug(f'{name}: {path}')})" for path in inner)
                 usual = "-" if _tables_in(field.annotation) and not field.is_required() else _usual(field)
@@ -225,6 +227,11 @@ def vehicle_files_page() -> str:
                 lines.append(f"| {' | '.join(row)} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def _without_unit(key: str) -> str:
+    """A key without the unit at its end: `grip_stiffness_Npm` is `grip_stiffness`."""
+    return key.rpartition("_")[0] if unit_of_key(key) not in ("", "1") else key
 
 
 def _tables_in(annotation: Any) -> list[type[BaseModel]]:
