@@ -779,7 +779,7 @@ class _Cluster(Crew):
     def open_again(
         self, executor: Executor, flying: dict[Future[BatchResult], _Batch]
     ) -> tuple[Executor, list[_Batch]]:
-        """The same executor: a death in a cluster affects one batch."""
+        """Keep the executor after the death of a worker: in a cluster it affects one batch only."""
         return executor, []
 
     def check(self) -> None:

@@ -73,8 +73,8 @@ class Motor(MotorCurve):
 
 
 class MotorSecondOrder(MotorCurve):
-    """A brushless motor with its speed controller: the rotor speed follows the throttle command with a second-order
-    lag. It is the other form that [Dai] Eq. 7 names; `Motor` has the first-order one.
+    """A brushless motor with its speed controller: the rotor speed follows the throttle with a second-order lag.
+    It is the other form that [Dai] Eq. 7 names; `Motor` has the first-order one.
 
     Valid from idle to full throttle. Not modelled: current limit, stall, active braking, cogging.
     """

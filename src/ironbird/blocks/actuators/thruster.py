@@ -38,8 +38,8 @@ class ThrusterDrive:
 
 
 class Thruster(ThrusterDrive, Block):
-    """An underwater propeller on a shaft that follows its command with a first-order lag, [Fossen2021] Ch. 9. T = k n
-    |n| with k for each direction.
+    """An underwater propeller on a shaft that follows its command with a first-order lag, [Fossen2021] Ch. 9.
+    T = k n |n| with k for each direction.
 
     Ahead, the water's speed U reduces the thrust by `inflow_loss` n U (linear K_T over the advance number). `health`
     scales the shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,

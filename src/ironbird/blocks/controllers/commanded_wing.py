@@ -248,8 +248,8 @@ class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
 
 
 class CommandedRoadNavigator(CommandedWingNavigator, RoadNavigator):
-    """`RoadNavigator` of an aircraft that also drives on roads, with commands in flight as `CommandedWingNavigator`
-    takes them. Sampled.
+    """`RoadNavigator` of an aircraft that also drives on roads, with commands in flight. Sampled.
+    It takes the commands of `CommandedWingNavigator`.
 
     Its missions drive and fly; commands act only in the air. Not modelled: driving by sticks.
     """

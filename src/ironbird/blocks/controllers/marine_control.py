@@ -37,8 +37,8 @@ def _declare_thrusters(block: Block, thrusters: int) -> None:
 
 
 class StationControl(ManualPorts, Block):
-    """Holds position and attitude of an underwater vehicle in six degrees of freedom by cascaded loops, for craft with
-    thrusters for all of them.
+    """Holds position and attitude of an underwater vehicle in six degrees of freedom by cascaded loops.
+    For craft with thrusters for all of them.
 
     Position gives velocity, velocity (with an integral that compensates current and buoyancy) gives force; roll and
     pitch are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic`

@@ -24,8 +24,8 @@ LAYERS = (
 
 
 class AtmosphereIsa(Block):
-    """Gives temperature, pressure and density of the standard atmosphere at the vehicle's height, -5 to 80 km
-    [ICAO7488]. Temperature and pressure may have an offset.
+    """Gives temperature, pressure and density of the standard atmosphere at the vehicle's height [ICAO7488].
+    Valid from -5 to 80 km. Temperature and pressure may have an offset.
 
     Heights are taken as heights above mean sea level. Not modelled: humidity, weather, diurnal change.
     """

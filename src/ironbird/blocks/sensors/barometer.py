@@ -98,8 +98,8 @@ class Barometer(Block):
 
 
 class PressureAltitude(Block):
-    """Computes the pressure altitude of a measured pressure by the standard law; connected after a barometer's fault
-    tap.
+    """Computes the pressure altitude of a measured pressure by the standard law.
+    It is connected after a barometer's fault tap.
 
     Valid below 11 km. Not modelled: any error of the sensor.
     """

@@ -121,7 +121,7 @@ class LogPlots(TimePlots):
         )
 
     def sensors(self) -> list[Json]:
-        """Vibration and GNSS."""
+        """Plots of vibration, its spectra, and GNSS."""
         return panels_of(
             [
                 ("Vibration", self._vibration_words(), self.columns("vibration", "vibration", self._vibration_unit())),
