@@ -235,7 +235,10 @@ def _members(thing: type) -> list[str]:
         target = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         if not inspect.isfunction(target) or not target.__doc__:
             continue
-        first = _cell(re.split(r"\n\n", inspect.cleandoc(target.__doc__))[0].replace("\n", " "))
+        text = inspect.cleandoc(target.__doc__)
+        first = _cell(re.split(r"\n\n", text)[0].replace("\n", " "))
+        if returns := _sections(text).get("Returns"):
+            first += " Returns " + "; ".join(f"{key}: {words}" if words else key for key, _, _, words in _rows(returns))
         if isinstance(value, property):
             rows.append(f"| `{name}` | {first} |")
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import ironbird.blocks
@@ -25,9 +26,14 @@ KINDS: tuple[tuple[type[Signal], str], ...] = (
 
 HEAD = """# Blocks
 
-Written by `make docs`; `ironbird vehicle blocks` lists the same. Each block has a page with its source,
-equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact points,
-rotors) are not listed there.
+A block is a part of a vehicle's model, as in a block diagram of Simulink: equations with ports, states and parameters
+that have units and axes. Written by `make docs`; `ironbird vehicle blocks` lists the same. Each block has a page with
+its source, equations, ports, states and parameters. Ports that depend on a size chosen when a block is made (contact
+points, rotors) are not listed there.
+
+A block that is called sampled computes at a fixed period and holds its outputs in between, as with a discrete sample
+time; all others are continuous. A vector whose name ends in `_B` is in body axes (forward, right, down), one with `_N`
+in north, east, down from the take-off point. "Not modelled" lists what a block leaves out.
 
 Equations are printed from the expressions that are compiled: parts of them have the names of the source, `a` with a
 number where it gives none; indices count from 1, a colon stands for all or a range, square brackets around a condition
@@ -64,6 +70,19 @@ def summary(kind: type[Block]) -> str:
     return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("|", "\\|")
 
 
+AFTER_A_NOUN = {"of", "that", "at", "about", "above", "behind", "through", "from", "along", "per", "with"}
+NO_NOUN = re.compile(
+    r"\b(set|in|truth|lost|carried|regained|apart|front|rear|white|slow|rotor|battery|antenna|item|\d)$"
+)
+
+
+def meaning(name: str, doc: str) -> str:
+    """What a signal is, readable alone: `correlation_time`, "of the drift": "correlation time of the drift"."""
+    noun = re.sub(r"(_(?:[A-Z]+|[A-Z]+_[A-Z]))+$", "", name).replace("_", " ")
+    known = doc.split(" ")[0] in AFTER_A_NOUN and len(noun) > 2 and noun.islower() and not NO_NOUN.search(noun)
+    return f"{noun} {doc}" if known else doc
+
+
 def index() -> str:
     """The page that lists all blocks by family."""
     lines = [HEAD]
@@ -83,9 +102,10 @@ def page(module: str, kind: type[Block]) -> str:
     lines = [
         f"# {kind.__name__}",
         "",
-        f"`{module}`; family: [{family}](../blocks.md#{family}); role: {kind.role}; source: {kind.source or 'none'}",
-        "",
         inspect.getdoc(kind) or "",
+        "",
+        f"Module `ironbird.{module}`; family: [{family}](../blocks.md#{family}); role: {kind.role}; "
+        f"source: {kind.source or 'none'}. Keys in square brackets are in [references.bib](../../references.bib).",
         "",
     ]
     found = lines_of(kind)
@@ -100,7 +120,7 @@ def page(module: str, kind: type[Block]) -> str:
             if isinstance(signal, group):
                 tuned = ", tunable" if getattr(signal, "tunable", False) else ""
                 unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
-                rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
+                rows.append(f"| {label}{tuned} | `{name}` | {unit} | {meaning(name, signal.doc)} |")
     if rows:
         lines += ["## Signals", "", "| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
     return "\n".join(lines)

@@ -57,7 +57,8 @@ def _section(name: str, command: Any) -> list[str]:
     rows = [(f"`{_argument(p)}`", _help(p), "") for p in arguments]
     rows += [(f"`{_names(p)}`".replace("|", "\\|"), _help(p), _default(p)) for p in options]
     if rows:
-        lines += ["| | | default |", "| --- | --- | --- |", *(f"| {a} | {b} | {c} |" for a, b, c in rows), ""]
+        lines += ["| argument or option | meaning | default |", "| --- | --- | --- |"]
+        lines += [*(f"| {a} | {b} | {c} |" for a, b, c in rows), ""]
     return lines
 
 
@@ -84,7 +85,7 @@ def _help(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     value = parameter.default
-    return "" if value is None or callable(value) or value in ((), [], False) else f"`{value}`"
+    return "" if value is None or callable(value) or value in ((), [], False, "") else f"`{value}`"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes docs/reference/faults.md: every fault, how one is ordered, and counterparts of RFlySimSafe's."""
+"""Writes docs/reference/faults.md, every fault and how one is ordered, and rflysimsafe-faults.md, RFlySimSafe's."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ironbird.flight.derived import DERIVED
 from ironbird.flight.words import ALIASES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "faults.md"
+OTHERS = "rflysimsafe-faults.md"  # beside it
 EXAMPLES = (
     ("rotor.speed_loss@1:instance=1,severity=0.2,start=5", "Rotor 1 loses a fifth of its speed at 5 s, for good."),
     ("battery.power_off@1:start=30", "The supply is cut off at 30 s. A fault without instances needs no `instance`."),
@@ -85,13 +86,42 @@ def effects(fault: Fault) -> str:
     return "; ".join(found)
 
 
+TITLES = {
+    "sensor": "Sensors", "rotor": "Rotors", "surface": "Control surfaces", "steering": "Steering", "wheel": "Wheels",
+    "battery": "Battery", "load": "Load", "link": "Actuator commands", "environment": "Surroundings",
+    "water": "Water", "firmware": "Firmware", "wire": "Wires and chips", "route": "Packets",
+    "sight": "Cameras and lidars",
+}  # fmt: skip
+
+
+def titled(family: str) -> str:
+    """The heading of a family."""
+    return TITLES.get(family, family.capitalize())
+
+
+def families() -> list[str]:
+    """The families with how many faults they have and what a vehicle needs for them."""
+    rows = []
+    for family in FAMILIES:
+        title = titled(family.__name__.rpartition(".")[2])
+        about = (family.__doc__ or "").partition("\n")[0].rstrip(".")
+        starts = dict.fromkeys(fault.id.partition(".")[0] for fault in family.FAULTS)
+        rows.append(
+            (
+                f"[{title}](#{title.lower().replace(' ', '-')})", str(len(family.FAULTS)),
+                ", ".join(code(f"{start}.") for start in starts), about, NEEDS[family.FAULTS[0].needs],
+            )
+        )  # fmt: skip
+    return table(("family", "faults", "ids begin with", "what", "needs"), rows)
+
+
 def catalogue() -> list[str]:
     """All faults, by family."""
     lines: list[str] = []
     for family in FAMILIES:
         title = family.__name__.rpartition(".")[2]
         needs = NEEDS[family.FAULTS[0].needs]
-        lines += [f"### {title.capitalize()}", "", f"{(family.__doc__ or '').partition(chr(10))[0]} Needs {needs}.", ""]
+        lines += [f"### {titled(title)}", "", f"{(family.__doc__ or '').partition(chr(10))[0]} Needs {needs}.", ""]
         rows = [(code(f.id), f.summary, f.severity, effects(f), code(f.witness), f.reference) for f in family.FAULTS]
         lines += table(("id", "what breaks", "severity", "targets, from severity 0 to 1", "witness", "source"), rows)
     return lines
@@ -101,7 +131,7 @@ def grammar() -> list[str]:
     """How a fault is ordered."""
     for order, _ in EXAMPLES:
         parse_fault(order)  # an example that cannot be read is a mistake of this page
-    lines = ["## How to write one", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
+    lines = ["## How to write a fault", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
     example = "rotor.speed_loss@1:instance=1,severity=0.2,start=5"
     lines += ["```sh", f"ironbird fly quad_f450 --fault '{example}'", "```", ""]
     lines += table(("key", "default", "meaning"), [(f"`{key.replace(', ', '`, `')}`", d, m) for key, d, m in KEYS])
@@ -119,39 +149,45 @@ def grammar() -> list[str]:
     return lines
 
 
-def rflysimsafe() -> list[str]:
-    """The faults and cases of RFlySimSafe."""
+def others_page() -> str:
+    """The faults and cases of RFlySimSafe, on a page of their own."""
 
     def row(key: str, entry: Entry, *others: str) -> tuple[str, ...]:
         return (key, entry.name, code(entry.fault), entry.translation, *others, entry.remark)
 
     lines = [
-        "## RFlySimSafe's faults",
+        "# RFlySimSafe's faults in Ironbird",
         "",
-        "Its faults have numbers, and three programs of one family give the same numbers different meanings. Map A is",
-        "RFlySimSafe's own model (commit 22cef0d), map B that of the RflySim PHM documents, map C that of the RflyMAD",
-        "data set. The table translates map A; columns B and C say what the number means there.",
+        "Which [fault of Ironbird](faults.md) a fault of RFlySimSafe is, and its published test cases as Ironbird's",
+        "faults. `ironbird case import` reads RFlySimSafe's own case files by these tables. Written by `make docs`.",
+        "",
+        "## Numbers of faults",
+        "",
+        "RFlySimSafe's faults have numbers, and three programs of one family give the same numbers different meanings.",
+        "Map A is RFlySimSafe's own model (commit 22cef0d), map B that of the RflySim PHM documents, map C that of the",
+        "RflyMAD data set. The table translates map A; columns B and C say what the number means there.",
         "",
     ]
     head = ("id", "map A", "Ironbird", "translation", "map B", "map C", "remark")
     rows = [row(str(key), entry, MAP_B.get(key, ""), MAP_C.get(key, "")) for key, entry in MAP_A.items()]
     lines += table(head, rows)
-    lines += ["What the relatives have and map A does not:", ""]
+    lines += ["Faults of maps B and C that map A does not have:", ""]
     lines += table(
         ("map and id", "RFlySimSafe", "Ironbird", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()]
     )
     lines += [
-        "### Published cases",
+        "## Published cases",
         "",
-        "Each begins with a climb to 15 m and 15 s of hover. Add `start` to an order. Orders for several sensors or",
-        "axes are given for each. [RFlySimSafe's 29 published cases](../rflysimsafe.md) compares the outcomes.",
+        "Each begins with a climb to 15 m and 15 s of hover. Add `start` to a fault. A fault of several sensors or",
+        "axes is given for each. [RFlySimSafe's 29 published cases](../rflysimsafe.md) compares the outcomes.",
         "",
     ]
     cases = [
         (key, case.name, code(case.injected), "<br>".join(map(code, case.orders)), case.remark)
         for key, case in CASES.items()
     ]
-    return lines + table(("case", "fault", "injected", "Ironbird's orders", "remark"), cases)
+    lines += table(("case", "fault", "injected", "as faults of Ironbird", "remark"), cases)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def page() -> str:
@@ -159,21 +195,35 @@ def page() -> str:
     lines = [
         "# Faults",
         "",
-        "Written by `make docs` from the catalogue.",
-        f"There are {len(FAULTS)} faults. Each changes tunable parameters of the model; the parts do not know them.",
-        "`ironbird fault find motor` finds some by usual words, `ironbird fault show ID` draws one on a bench.",
-        "[Faults of your own](../guide/own-faults.md) are files.",
-        "The witness is the signal that must differ from a twin without the fault; if it does not, the run proves",
-        "nothing. A change of meaning makes a new version (`@2`). Sources are in [references.bib](../references.bib).",
+        f"All {len(FAULTS)} faults that can be injected into a flight, by family, and how one is written. Each changes",
+        "tunable parameters of the model; the parts themselves do not know of faults. Written by `make docs`.",
         "",
+        "```sh",
+        "ironbird fault find motor                # faults by a usual word",
+        "ironbird fault show rotor.speed_loss@1   # what one does, drawn on a bench",
+        "```",
+        "",
+        "[Faults of your own](../guide/own-faults.md) are files. Those of RFlySimSafe by their numbers are on",
+        f"[a page of their own]({OTHERS}).",
+        "",
+        "## Families",
+        "",
+        *families(),
         *grammar(),
         "## Catalogue",
         "",
-        "In a target, `{instance}` is the number of the part and `*` stands for all parts. The parameter is taken",
-        "times a factor, plus an amount, or replaced (`=`). A fault on a part that the vehicle lacks is an error.",
+        "How to read the columns:",
+        "",
+        "- **id**: family, name and version. A change of meaning makes a new version (`@2`): old reports stay true.",
+        "- **severity**: what severity 1 is (0 has no effect, linear between). A sensor with one value (barometer,",
+        "  airspeed, rangefinder) has no axes.",
+        "- **targets**: the parameters that change: times a factor, plus an amount, or replaced (`=`). `{instance}` is",
+        "  the number of the part, `*` stands for all parts. A fault on a part that the vehicle lacks is an error.",
+        "- **witness**: the signal that must differ from a flight without the fault in the same wind (its twin); if it",
+        "  does not, the fault had no effect and the verdict is void.",
+        "- **source**: a key of [references.bib](../references.bib).",
         "",
         *catalogue(),
-        *rflysimsafe(),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -185,7 +235,8 @@ def main() -> None:
     out: Path = parser.parse_args().out
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(), encoding="utf-8")
-    print(f"wrote {out.name}")
+    out.with_name(OTHERS).write_text(others_page(), encoding="utf-8")
+    print(f"wrote {out.name} and {OTHERS}")
 
 
 if __name__ == "__main__":

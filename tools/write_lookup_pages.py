@@ -14,41 +14,137 @@ from ironbird.cli.exit_codes import EXIT_CODES, INTERRUPTED, NOBODY_READS
 from ironbird.cli.tree import NO_FIGURES
 from ironbird.conditions import formula
 from ironbird.conditions.names import RUN_UNITS
+from ironbird.conditions.quantity import SYMBOLS
 from ironbird.flight.derived import DERIVED
 from ironbird.flight.mission import KINDS, Item, Mission, load_mission, mission_names
 from ironbird.flight.words import ALIASES, WORDS
-from ironbird.requirements.library import TEMPLATES
+from ironbird.requirements.library import TEMPLATES, Parameter
 from ironbird.vehicles.kinds import KINDS as VEHICLE_KINDS
 from ironbird.vehicles.schema import meanings, tables_of
 from ironbird.vehicles.spec import SOURCES
 from ironbird.vehicles.tables import keys_of, unit_of_key
+from write_block_reference import meaning as readable
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 HEAD = "Written by `make docs` with `tools/write_lookup_pages.py`; "
 
 
+REQUIREMENT_CASE = """schema = 1
+[[case]]
+id = "recovers"
+vehicle = "quad_f450"
+mission = "hover"
+
+[[case.fault]]
+id = "rotor.speed_loss@1"
+severity = 0.2
+start_s = 10.0
+
+[[case.require]]                                  # a ready requirement, all parameters at their defaults
+use = "no_crash"
+
+[[case.require]]                                  # parameters: a number is in the unit of the table above
+use = "geofence"
+params = { radius = 50.0, height = "100 ft" }     # a text may have another unit of the same kind
+
+[[case.require]]                                  # parameters that are text: an expression, an amount with its unit
+use = "time_to_recover"
+params = { signal = "tilt", limit = "10 deg", within = 3.0 }
+severity = "critical"                             # instead of the ready one's
+
+[[case.require]]                                  # a parameter that varies: one flight per value
+use = "attitude_limit"
+params = { limit = { grid = [20.0, 45.0] } }
+
+[[case.require]]                                  # a formula; it needs a name
+name = "stays low"
+formula = "always (altitude < 15 m)"
+"""
+
+
 def requirements_page() -> str:
-    """Grammar, ready requirements, names."""
-    lines = ["# Requirements", "", HEAD + "`ironbird requirement list` and `requirement grammar` say the same.", ""]
-    lines += ["## Ready requirements", "", "For `use = …` of a case and for `--require NAME`.", ""]
-    lines += ["| name | severity | what it asks | formula | parameters |", "| --- | --- | --- | --- | --- |"]
+    """Ready requirements and how their parameters are given, names, grammar."""
+    lines = [
+        "# Requirements",
+        "",
+        "A requirement says what must hold in a flight, for example that the vehicle stays below a height. It is a",
+        "ready one by its name, or a formula of your own. Its margin is by how much it holds, in the unit of what is",
+        "compared; it is negative if the requirement is broken. `ironbird requirement list`, `requirement show NAME`",
+        "and `requirement grammar` print what is below. " + HEAD.rstrip("; ") + ".",
+        "",
+        "## Ready requirements",
+        "",
+        "Names in braces are parameters; one without a default must be given.",
+        "",
+        "| name | severity | what it asks | formula | parameters: meaning (default) |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for name, template in TEMPLATES.items():
-        known = "; ".join(
-            f"`{key}` {p.doc}" + ("" if p.default is None else f" ({p.default} {p.unit})".replace(" )", ")"))
-            for key, p in template.parameters.items()
-        )
+        known = "<br>".join(f"`{key}`: {p.doc} {_parameter(p)}" for key, p in template.parameters.items())
         lines.append(f"| `{name}` | {template.severity} | {template.doc} | `{template.text}` | {known or '-'} |")
-    lines += ["", "## Names", "", "Every signal of the vehicle by its path (`ironbird vehicle signals`), and:", ""]
+    lines += [
+        "",
+        "## How parameters are given",
+        "",
+        "In a case or suite file by the table `params`. A number has the unit of the table above, a text such as",
+        '`"400 ft"` or `"45 deg"` its own. Units, and products and quotients of them such as `m/s^2`:',
+        f"{', '.join(f'`{unit}`' for unit in SYMBOLS if unit != '1')}. A wrong name, a wrong unit and a parameter",
+        "that is missing are found by `ironbird case check FILE`.",
+        "",
+        "```toml",
+        REQUIREMENT_CASE.strip(),
+        "```",
+        "",
+        "On the command line a ready requirement has its defaults; with other values write its formula:",
+        "",
+        "```sh",
+        "ironbird fly quad_f450 --mission hover --require no_crash --require attitude_limit",
+        "ironbird fly quad_f450 --mission hover --require 'always (distance <= 50 m and height <= 100 ft)'",
+        "```",
+        "",
+        "From Python:",
+        "",
+        "```python",
+        "import ironbird as ib",
+        "",
+        'fence = ib.Requirement.of("geofence", radius=50.0, height="100 ft")',
+        'flight = ib.fly("quad_f450", mission="hover", requirements=[fence, "always (tilt <= 20 deg)"])',
+        "for judgement in flight.judged.judgements:",
+        "    print(judgement.name, judgement.margin)  # in SI: m, rad; infinite if it is only true or false",
+        "```",
+        "",
+    ]
+    lines += [
+        "## Names in formulas",
+        "",
+        "Every signal of the vehicle by its path (`ironbird vehicle signals`), and:",
+        "",
+    ]
     lines += ["| name | unit | is |", "| --- | --- | --- |"]
     lines += [f"| `{name}` | {d.unit} | `{d.text}` |" for name, d in DERIVED.items()]
     lines += [f"| `{name}` | of the signal | `{path}` |" for name, path in ALIASES.items()]
     lines += [
-        f"| `{name}` | {unit} | of the run; not in triggers{' but time' if name == 'time' else ''} |"
+        f"| `{name}` | {unit} | {RUN_NAMES[name]}{'' if name == 'time' else '; not for triggers of faults'} |"
         for name, unit in RUN_UNITS.items()
     ]
     lines += ["", f"Words (modes): {', '.join(f'`{word}`' for word in WORDS)}.", "", "## Grammar", "", "```text"]
     lines += [inspect.cleandoc(formula.__doc__ or ""), "```", ""]
     return "\n".join(lines)
+
+
+RUN_NAMES = {
+    "crashed": "1 at the end of a flight that ended in a crash, else 0",
+    "completed": "1 from the end of the mission on, else 0",
+    "fault_active": "1 from the start of the first fault on, else 0",
+    "time": "time since the start of the flight",
+}
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return f"(must be given{', in ' + parameter.unit if parameter.unit else ''})"
+    default = f"{parameter.default:g}" if isinstance(parameter.default, float) else f"`{parameter.default}`"
+    return f"({default} {parameter.unit})".replace(" )", ")")
 
 
 def missions_page() -> str:
@@ -122,6 +218,7 @@ def vehicle_files_page() -> str:
                 written = field.alias or key
                 unit = known[key].unit if key in known else unit_of_key(key)
                 meaning = field.description or comments.get(written, "")
+                meaning = readable(_without_unit(written), meaning)
                 if inner := [paths[table] for table in _tables_in(field.annotation)]:
                     meaning = " or ".join(f"table [{path}](#{_slug(f'{name}: {path}')})" for path in inner)
                 usual = "-" if _tables_in(field.annotation) and not field.is_required() else _usual(field)
@@ -130,6 +227,11 @@ def vehicle_files_page() -> str:
                 lines.append(f"| {' | '.join(row)} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def _without_unit(key: str) -> str:
+    """A key without the unit at its end: `grip_stiffness_Npm` is `grip_stiffness`."""
+    return key.rpartition("_")[0] if unit_of_key(key) not in ("", "1") else key
 
 
 def _tables_in(annotation: Any) -> list[type[BaseModel]]:

@@ -59,7 +59,7 @@ SEEDS = 2
 
 
 def faults() -> list[dict[str, Any]]:
-    """The sixty faults on the F450, one seed, severity 0.5."""
+    """The faults of the table on the F450, one seed, severity 0.5."""
     orders = []
     for id in BENCH["sixty_faults"]():
         fault = FAULTS[id]
@@ -275,7 +275,7 @@ def coverage(figures: dict[str, Any]) -> str:
         f"One flight of the whole vehicle per transition, with orders by script, GNSS denied for a while and a rotor "
         f"taken away (`bench/mode_transitions.py`, flown by the tests): {len(flown)} of {len(chart)} transitions, not "
         f"flown: {left}. The causes beside an arrow are not all flown: a pair of modes counts once. The flights of the "
-        f"table of sixty faults alone made {len(made)}: {', '.join(made)}."
+        f"table of faults below alone made {len(made)}: {', '.join(made)}."
     )
 
 
@@ -286,9 +286,14 @@ def page(figures: dict[str, Any]) -> str:
     """The whole text."""
     parts = [HEAD.strip(), "## Modes and failsafes", MODES_TEXT.strip(), chart(), coverage(figures)]
     parts += ["## Modes of wings", WING_TEXT.strip(), wing_chart(), wing_coverage(figures)]
-    parts += ["## One bad sensor among good ones", _sensor_text(figures), "## Sixty faults", _table(figures)]
+    parts += [
+        "## One bad sensor among good ones",
+        _sensor_text(figures),
+        f"## {len(figures.get('faults', []))} faults of all parts",
+        _table(figures),
+    ]
     parts += ["## A quadcopter without a rotor", _rotor_text(figures)]
-    parts += ["## The filter's own statistics", _statistics(figures)]
+    parts += ["## Consistency of the Kalman filter (NEES, NIS)", _statistics(figures)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -348,32 +353,40 @@ def _statistics(figures: dict[str, Any]) -> str:
 HEAD = """
 # The reference autopilot
 
-Written by `tools/write_reference_autopilot_page.py`; figures in [measured](measured/reference_autopilot.json).
+The reference autopilot is the control system that Ironbird ships (`--control reference`, the default): sensors with
+fault taps, voters, a Kalman filter, navigator and control, all blocks of the vehicle's own model
+([record 8](adr/0008-sensors-taps-and-the-reference-autopilot.md), [record 29](adr/0029-one-bad-sensor.md)). This page
+says how it reacts to bad sensors, its modes, and which faults it survives. Figures are in
+[measured](measured/reference_autopilot.json); `python tools/write_reference_autopilot_page.py` writes the page from
+them, and flies a part again if its name is given: `faults`, `sensors`, `consistency`, `transitions`,
+`wing_transitions`, `rotors`.
 
-Sensors with fault taps, voters, a Kalman filter, navigator and control are blocks of the vehicle's own model
-([record 8](adr/0008-sensors-taps-and-the-reference-autopilot.md), [record 29](adr/0029-one-bad-sensor.md)).
 What one bad sensor can do to it:
 
-- **Inertial unit**, one of three: the median contradicts it; it is left out for 5 s at least. With no accelerometer
-  left the flight is taken as unaccelerated: GNSS velocity carries it, else a bounded blind descent ends it.
-- **Compass**: strength, inclination and heading of the field model, seen with the estimated attitude, contradict it;
-  the other one is used. With none left the gyro holds the heading, and GNSS velocity while the vehicle accelerates.
-- **Receiver**, position or velocity: its own other half contradicts it (positions must move as the velocity says), the
-  other receivers, the estimate, and the barometer's height. The other one is used, and may move the estimate at once.
-- **Receiver alone**: a position that jumps is put down to the receiver's slow error; a wrong velocity is rejected.
-- **Barometer**: position and velocity of a consistent receiver contradict it; it is not used while that lasts, then
-  zeroed again.
+- **One of three inertial units**: it is compared with the median of all and left out for at least 5 s. If no
+  accelerometer is left, the filter assumes unaccelerated flight and relies on GNSS velocity; without that the vehicle
+  descends level, with bounded thrust.
+- **A compass**: it is compared with strength, inclination and heading of the field model at the estimated attitude;
+  the other compass is used. With none left the gyro holds the heading, corrected by GNSS velocity while the vehicle
+  accelerates.
+- **A GNSS receiver of two**, position or velocity: it is compared with itself (positions must move as the velocity
+  says), with the other receiver, the estimate and the barometer. The other receiver is used, and the estimate may jump
+  to it at once.
+- **The only GNSS receiver**: a jump of the position is attributed to the receiver's slow error; a wrong velocity is
+  rejected.
+- **The barometer**: it is compared with position and velocity of a consistent receiver, not used while they disagree,
+  and zeroed again afterwards.
 
-No sensor is accepted by force that two others contradict.
+The filter is never reset to a sensor that two others contradict.
 """
 
 MODES_TEXT = f"""
-Valid measurements decide. With a position: hold, return (never above the height limit) or land. With
-a velocity alone (GNSS just lost, or flow and distance of what looks down): brake, then descend on the spot. With
-neither: level, at a steady sink rate, by the barometer's own rate where that contradicts the estimate, with lift
-bounded to 0.75 to 1.15 of the weight. A descent in which the position is valid again for {REGAINED_S:g} s becomes a
-landing. Of several failsafes the strongest acts: terminate, descend, land, return. The chart is made from the
-navigator's own rule.
+The reaction depends on what is still valid. With a position the vehicle holds, returns (never above the height limit)
+or lands. With a velocity alone (GNSS just lost, or from optical flow and a downward rangefinder) it brakes, then
+descends on the spot. With neither it descends level at a steady sink rate, measured by the barometer alone where that
+contradicts the estimate, with lift bounded to 0.75 to 1.15 of the weight. A descent in which
+the position is valid again for {REGAINED_S:g} s becomes a landing. Of several failsafes the strongest acts: terminate,
+descend, land, return. The chart is made from the navigator's own rule.
 """
 
 WING_TEXT = """
@@ -389,7 +402,9 @@ TABLE_TEXT = """
 F450 on its usual mission in 5 m/s wind with turbulence, one seed, fault 3 s into the mission, fence of 60 m and 30 m.
 `completed`: the mission's end was reached; `landed`: whole on the ground before it, or in the air within the fence at
 150 s; `out`: beyond the fence by more than a braking distance; `crashed`. PX4 and ArduPilot with sixty common faults:
-[their page](autopilot_comparison.md).
+[their page](autopilot_comparison.md). The table is flown again by
+`python tools/write_reference_autopilot_page.py faults`, which writes this page;
+`python bench/single_faults.py --sixty` prints the same flights.
 """
 
 ROTOR_TEXT = """

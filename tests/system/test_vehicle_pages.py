@@ -60,7 +60,7 @@ def test_every_value_has_its_provenance_and_unit_on_the_page(tool: ModuleType) -
 def test_equations_and_gaps_come_from_the_blocks(tool: ModuleType) -> None:
     text = tool.static_part("car_escort")
 
-    assert "(4 times, `wheel/*/tyre`): Magic Formula of [Pacejka1989]" in text
+    assert "(4 times, `wheel/*/tyre`): Computes the forces and the moment of a tyre" in text
     assert "- Tyre: spin of the contact patch, temperature, wear, inflation pressure, aquaplaning." in text
     assert "Not modelled:" not in text.partition("## What is not modelled")[0]
 

@@ -83,7 +83,10 @@ def operating_point(model: CompiledModel, params: Mapping[str, Number] | None = 
 
 
 def input_rows(flat: Flat, paths: Sequence[str]) -> list[tuple[str, int, str]]:
-    """(array, row, label) of each scalar of inputs: external ones or outputs of sampled blocks."""
+    """Where the inputs of a linear model are in the arrays of a run: array, row and label of each scalar.
+
+    An input is one of the model, or an output of a sampled block, which the continuous part takes as given.
+    """
     entries: list[tuple[str, int, str]] = []
     for path in paths:
         for array, column in (("u", flat.u), ("held", flat.held)):

@@ -49,6 +49,26 @@ class Campaign:
     >>> campaign  # doctest: +SKIP
     <Campaign 'weak': 83 flights, 80 pass, 3 fail>
     >>> campaign.frame().groupby("case").margin.min()  # doctest: +SKIP
+
+    Notes
+    -----
+    Columns of `frame()`, and of the tables that `write` makes:
+
+    | column | unit | meaning |
+    | --- | --- | --- |
+    | `flight` | - | Id of the flight: case, point of the plan, seed. |
+    | `case` | - | Id of its case. |
+    | `seed` | - | Seed of wind and noise. |
+    | `verdict` | - | pass, fail, void or error. |
+    | `margin` | SI | Smallest margin over all requirements; negative if one is broken. |
+    | `score` | 1 | Graded outcome: 1 is safe, 0 is lost. |
+    | `level` | - | The score as a word. |
+    | `ended_s` | s | Time at which the flight ended. |
+    | `impact_mps` | m/s | Speed of the impact in a crash, else 0. |
+    | `sha256` | - | Hash of the flight's log. |
+    | `value:NAME` | as in the case | One column for each varied parameter. |
+    | `margin:NAME` | SI | One column for each requirement: m, rad, s; infinite if it is only true or false. |
+    | `sentence` | - | Why the verdict is what it is, in words. |
     """
 
     def __init__(self, store: Store, stored: StoredCampaign) -> None:
@@ -90,10 +110,7 @@ class Campaign:
         Returns
         -------
         pandas.DataFrame
-            Columns `flight`, `case`, `seed`, `verdict`, `margin` (smallest over all requirements), `score` (1 is safe,
-            0 is lost), `level`, `ended_s`, `impact_mps`, `sha256`; `value:NAME` for each varied parameter and
-            `margin:NAME` for each requirement, in the unit of its formula; `sentence`, which says why. A margin may be
-            infinite.
+            Its columns are listed under Notes of this class.
 
         Raises
         ------

@@ -230,7 +230,7 @@ def end(rig: Rig, flight: str) -> dict[str, Any]:
 
 
 def packets(rig: Rig, of: str, filter: str = "") -> list[dict[str, Any]]:
-    """The packet monitor of a flight or route: a row for each message."""
+    """Rows of the packet monitor of a flight or route, one for each kind of message, if they match the filter."""
     monitors = rig.monitors()
     if of not in monitors:
         raise UnknownNameError("flight or route", shortened(of, 80), monitors)

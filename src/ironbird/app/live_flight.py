@@ -1,9 +1,8 @@
 """One flight in its own thread, controlled by other threads while it flies.
 
 Every request is an `Action`: carried out between two exchanges, at a tick that is recorded. The order of the flight
-holds
-all of them afterwards (`ironbird.systems.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
-actions, repeated at their ticks, bring a second flight to exactly the same state: a branch.
+holds all of them afterwards (`ironbird.systems.commanded.stream`), so that `ironbird repeat` gives the same bytes; and
+the actions, repeated at their ticks, bring a second flight to exactly the same state: a branch.
 """
 
 from __future__ import annotations

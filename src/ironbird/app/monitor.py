@@ -1,12 +1,10 @@
 """The packet monitor: traffic on the links of a flight, message by message; the newest packets can be saved.
 
 The watched link only passes its bytes; they are decoded when a user looks, and some of them periodically while a
-browser
-is open. So a flight is not slowed down; where more arrives than is read, the newest packets of each direction are kept,
-and `skipped` counts the others.
-Times are wall time. Latency is from a request to its answer, as seen here: a command and its acknowledgement, a
-parameter, a mission's items, sensors and the controls that follow them. Missing packets are counted by the senders'
-sequence numbers, where a protocol has any.
+browser is open. So a flight is not slowed down; where more arrives than is read, the newest packets of each direction
+are kept, and `skipped` counts the others. Times are wall time. Latency is from a request to its answer, as seen here: a
+command and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. Missing
+packets are counted by the senders' sequence numbers, where a protocol has any.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Packets as a capture file that Wireshark and tshark open: pcap [Pcap], raw IPv4, UDP, on addresses of this machine.
 
 Links that are not UDP (TCP, serial lines) are written as UDP: one datagram for bytes that arrived together. The
-partner's
-port is the one in its name if it has one, else one of its own from `FIRST_PORT` on.
+partner's port is the one in its name if it has one, else one of its own from `FIRST_PORT` on.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """The rig: one or several running flights, without any page. Everything the page does is a call of this class.
 
-rig = Rig(Path("out/app"))
-flight = rig.start("quad_f450", wind_mps=5.0)
-rig.do(flight.name, "inject", fault="rotor.speed_loss@1:instance=1,severity=0.2")
-branch = rig.branch(flight.name)
-rig.close()
+rig = Rig(Path("out/app")) flight = rig.start("quad_f450", wind_mps=5.0) rig.do(flight.name, "inject",
+fault="rotor.speed_loss@1:instance=1,severity=0.2") branch = rig.branch(flight.name) rig.close()
 """
 
 from __future__ import annotations
@@ -243,9 +240,8 @@ class Rig:
 def _attended(control: str, mavlink: bool) -> dict[str, Any]:
     """Options by which the built-in ground station accepts orders in flight, for control systems that have them.
 
-    An autopilot then runs in simulation time, so that it can be paused, branched and repeated to the bit; unless
-    other ground
-    stations are to command it too.
+    An autopilot then runs in simulation time, so that it can be paused, branched and repeated to the bit; unless other
+    ground stations are to command it too.
     """
     usual = {"pilot": "attended", "time": "real" if mavlink else "virtual", "ground_station": mavlink}
     return {key: value for key, value in usual.items() if key in kind_of(control).options.model_fields}

@@ -103,7 +103,7 @@ class AutopilotKind(Kind):
         return options.pilot != "none" or is_record(script)
 
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
-        """If another ground station commands, or nothing is there to fly."""
+        """Whether events are printed live: if another ground station commands, or there is no mission to fly."""
         assert isinstance(options, AutopilotOptions)
         return options.pilot == "none" or (options.pilot == "ours" and not has_mission)
 

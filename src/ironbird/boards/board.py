@@ -43,7 +43,7 @@ class Device(BaseModel):
         return int(self.bus.removeprefix(self.kind))
 
     def axis_rows(self) -> list[tuple[int, float]]:
-        """For each axis of the chip the body's axis and the sign."""
+        """Mounting of a chip: for each of its axes, the number of the body's axis and the sign."""
         return [("xyz".index(axis[1]), -1.0 if axis[0] == "-" else 1.0) for axis in self.axes]
 
 

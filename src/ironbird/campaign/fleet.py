@@ -134,7 +134,7 @@ def fly_fleet(
 
 
 def as_data(row: FleetRow) -> dict[str, Any]:
-    """For JSON, which has neither NaN nor infinities."""
+    """A row of the fleet's table as plain data for JSON, which has neither NaN nor infinities."""
     return dict(json_data(asdict(row) | {"times_real_time": row.times_real_time}))
 
 

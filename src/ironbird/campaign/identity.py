@@ -1,8 +1,7 @@
 """Identity of a campaign: the version of Ironbird, its code, and the files of its vehicles.
 
 A campaign whose flights were flown by two versions or from two definitions proves nothing. So a store keeps the
-identity
-with which each campaign was begun, and it is compared when the campaign is continued.
+identity with which each campaign was begun, and it is compared when the campaign is continued.
 """
 
 from __future__ import annotations

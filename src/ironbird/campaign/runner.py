@@ -1,9 +1,8 @@
 """Runs campaigns: batches to workers, results to the store, until no flight is left.
 
 Only this process writes to the store. A worker that dies loses at most its batch, which is flown again; if this process
-dies, flights in progress are flown at the next `resume`. Batches are cut so that each takes a few seconds: that is
-what a
-kill can lose. The number of workers and the size of batches change the speed, never a result.
+dies, flights in progress are flown at the next `resume`. Batches are cut so that each takes a few seconds: that is what
+a kill can lose. The number of workers and the size of batches change the speed, never a result.
 """
 
 from __future__ import annotations
@@ -780,7 +779,7 @@ class _Cluster(Crew):
     def open_again(
         self, executor: Executor, flying: dict[Future[BatchResult], _Batch]
     ) -> tuple[Executor, list[_Batch]]:
-        """The same executor: a death in a cluster affects one batch."""
+        """Keep the executor after the death of a worker: in a cluster it affects one batch only."""
         return executor, []
 
     def check(self) -> None:
@@ -806,9 +805,8 @@ class _Cluster(Crew):
 def begun_crew(workers: int | None = None, dask: str | None = None, *, copied: bool = False) -> Iterator[Crew]:
     """Context manager: workers that start at once, for `run_campaign`; they load Ironbird while a suite is read.
 
-    With `copied` they are forked from this process, if it has one thread, and are ready at once. The caller must
-    have no
-    database open then, whose connections forks must not share.
+    With `copied` they are forked from this process, if it has one thread, and are ready at once. The caller must have
+    no database open then, whose connections forks must not share.
     """
     if dask is None:
         crew = Crew(workers or os.cpu_count() or 1)

@@ -91,8 +91,7 @@ def covering_array(sizes: Sequence[int], strength: int) -> list[Row]:
     """Rows in which every combination of levels of any `strength` parameters appears, [Lei2007]; few, not the fewest.
 
     Parameters are added one at a time, the greatest first: existing rows take the level that covers most open
-    combinations,
-    then rows are added for the rest. Several orders of ties are tried and the shortest array is kept.
+    combinations, then rows are added for the rest. Several orders of ties are tried and the shortest array is kept.
     """
     strength = min(strength, len(sizes))
     if not sizes:

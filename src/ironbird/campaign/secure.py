@@ -1,10 +1,8 @@
 """Encryption of network connections: to a Dask cluster and to a PostgreSQL store.
 
 Dask sends Python objects that run code when they are read, so anyone who reaches a scheduler without TLS may run
-programs
-as its user [DaskTls]. `tls://HOST:PORT` encrypts, and both sides show a certificate of the same authority. For
-PostgreSQL
-encryption and certificate are required by the parameters of its URL [PostgresTls].
+programs as its user [DaskTls]. `tls://HOST:PORT` encrypts, and both sides show a certificate of the same authority. For
+PostgreSQL encryption and certificate are required by the parameters of its URL [PostgresTls].
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Signatures of evidence packs: SSH keys, which most engineers have, by OpenSSH's own `ssh-keygen -Y` [SSHSIG].
 
-The signed text is the list of hashes of all files. Ironbird never reads a private key: ssh-keygen does, and asks
-for its
-passphrase or uses the agent.
+The signed text is the list of hashes of all files. Ironbird never reads a private key: ssh-keygen does, and asks for
+its passphrase or uses the agent.
 """
 
 from __future__ import annotations

@@ -65,9 +65,8 @@ class Suite:
     def sources(self) -> dict[str, str]:
         """Texts of all files, by path relative to the suite's file, which comes first.
 
-        Vehicles, missions, commands and worlds of the project are among them, with their base files; the
-        catalogue's are
-        not, nor are meshes and elevation tiles that a world uses.
+        Vehicles, missions, commands and worlds of the project are among them, with their base files; the catalogue's
+        are not, nor are meshes and elevation tiles that a world uses.
         """
         paths = dict.fromkeys([self.path.resolve(), *(case.source.path.resolve() for case in self.cases)])
         for case in self.cases:

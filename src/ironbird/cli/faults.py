@@ -110,11 +110,12 @@ def show_fault(
     faults_file: FaultsFileOption = None,
     out: OutOption = None,
 ) -> None:
-    """Explain a fault and draw what shows it, before and after, on a bench where it acts, with a healthy twin.
+    """Explain a fault and draw its witness signal in a short flight with it, beside the same flight without it.
 
-    It is shown on --vehicle, or on one that has the part.
+    The flight is of --vehicle, or of one that has the part.
 
-    Faults of wires and chips fly on a board, those of packets go over a link, those of sight see a world.
+    For faults of wires and chips the sensors are chips on a board, for those of packets there is a link, for those
+    of cameras and lidars a world.
     """
     from ironbird.faults.catalog import Catalogue
     from ironbird.faults.spec import NEEDS

@@ -37,7 +37,7 @@ class FlightLines:
         self._lock = threading.Lock()
 
     def event(self, event: AutopilotEvent) -> None:
-        """Something has happened."""
+        """Print an event of the flight, unless it only repeats a state that was printed before."""
         known = self._states.get(event.kind)
         if (event.kind in STATES and event.text == known) or (event.kind, event.text) in SAID_BY_ARMING:
             return
@@ -48,13 +48,13 @@ class FlightLines:
         self.say(said, err=True)
 
     def say(self, text: str, *, err: bool = False) -> None:
-        """A line that stays."""
+        """Print a line above the line of figures."""
         with self._lock:
             self._clear()
             typer.echo(f"{self._name}: {text}" if self._name and err else text, err=err)
 
     def figures(self, line: str) -> None:
-        """The newest line of figures."""
+        """Replace the line of figures by a newer one."""
         with self._lock:
             if on_terminal():
                 width = shutil.get_terminal_size().columns - 1

@@ -426,7 +426,7 @@ def faults_of(faults: list[str] | None, files: list[Path] | None) -> list[Inject
 
 
 def check_record(path: Path) -> None:
-    """Refuse what is no record of a flight by its ending, or is not there, before anything is loaded."""
+    """Raise `RecordError` if a file is missing or its suffix is not that of a flight log, before anything is loaded."""
     cure = "give a record that ends in .ulg (PX4), .BIN (ArduPilot), .parquet or .csv"
     if path.is_dir():
         raise RecordError(f"{path} is a folder; {cure}, such as its flight.parquet")

@@ -138,7 +138,7 @@ class Output(io.TextIOWrapper):
 
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> Output:
-        """The same stream."""
+        """An output of this class that takes the place of a text stream."""
         return cls(stream.buffer, stream.encoding, "replace", line_buffering=stream.line_buffering)
 
     def write(self, text: str, /) -> int:

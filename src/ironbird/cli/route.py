@@ -123,7 +123,7 @@ def _messages(figures: dict[str, tuple[int, float, bytes]]) -> dict[str, Any]:
 
 
 def text_of(figures: dict[str, Any], values: bool = False) -> str:
-    """The same for people."""
+    """Figures of a router as lines of text for people."""
     from ironbird.transport.frames import with_units
 
     lines = [f"-- {figures['seconds']:.1f} s"]

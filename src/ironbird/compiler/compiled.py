@@ -200,7 +200,7 @@ class CompiledModel:
 
 
 def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> CompiledModel:
-    """Validate, flatten and translate a diagram to native code; both are kept on disk for the next time.
+    """Compile a diagram to native code; the library is kept on disk, so that the next call is quick.
 
     Parameters
     ----------

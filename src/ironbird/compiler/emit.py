@@ -56,7 +56,11 @@ class Draw:
 
 @dataclass
 class Emitter:
-    """Writer of C functions; values that change slowly are stored in the arrays `pre` and `tk`."""
+    """Writes the C functions of a model from its value graph.
+
+    Values that are needed often and change rarely are computed once and stored: in the array `pre` those that depend
+    on parameters only, in `tk` those of a tick.
+    """
 
     graph: Graph
     names: dict[str, list[str]]  # leaf array -> signal name of each row

@@ -1,11 +1,9 @@
 """Drives the model with the recorded commands of a real flight, so that only a log and a vehicle are needed.
 
-A vehicle that is unstable without its control system diverges from any record within seconds, however good the
-model is.
-So the model starts again from the recorded motion every `restart_s`, all pieces in parallel as lanes; the comparison is
-of its prediction of each piece. Frequencies below two periods of a piece are therefore not judged. Not modelled:
-the wind
-of that day (calm air is taken) and forces on the vehicle while it stood on the ground.
+A vehicle that is unstable without its control system diverges from any record within seconds, however good the model
+is. So the model starts again from the recorded motion every `restart_s`, all pieces in parallel as lanes; the
+comparison is of its prediction of each piece. Frequencies below two periods of a piece are therefore not judged. Not
+modelled: the wind of that day (calm air is taken) and forces on the vehicle while it stood on the ground.
 """
 
 from __future__ import annotations

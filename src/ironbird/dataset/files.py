@@ -1,10 +1,8 @@
 """Labelled time series of faulted flights for research on health management, with a data card that describes them.
 
 One Parquet file per vehicle and split; each flight belongs to exactly one split. Every row has the signals that a
-health
-monitor on board could read (sensors after fault injection, commands, telemetry of motors and battery, the
-estimator) and
-labels. The same suite gives the same bytes.
+health monitor on board could read (sensors after fault injection, commands, telemetry of motors and battery, the
+estimator) and labels. The same suite gives the same bytes.
 """
 
 from __future__ import annotations

@@ -107,7 +107,10 @@ UNITS = {
 
 
 def evaluate(craft: Craft, *, draws: int = DRAWS, seed: int = 0) -> Evaluation:
-    """All figures of a craft; standard deviations by `draws` random variations of propeller, motor and battery."""
+    """Hover, full throttle, range and payload of a multicopter, each figure with its standard deviation.
+
+    Deviations come from `draws` random variations of propeller, motor and battery.
+    """
     if not (math.isfinite(craft.mass_kg) and craft.mass_kg > 0 and craft.frame_m > 0 and craft.rotors >= 3):
         raise RecordError(
             f"mass {craft.mass_kg:g} kg, frame {craft.frame_m:g} m, {craft.rotors} rotors: all are positive, "

@@ -201,7 +201,7 @@ class _Column:
         return self.factor * float(getattr(part, self.key))
 
     def cell(self, part: Part) -> str:
-        """With four digits; a figure that is not known is left open."""
+        """The figure of a part as text with four digits; '-' if it is not known."""
         value = self.value(part)
         return f"{value:.4g}" if value else "-"
 

@@ -2,8 +2,7 @@
 
 The closed loop flies first and gives the part's inputs at every tick; then the part alone runs in the kernel with these
 inputs. The exported code must give the same outputs, bit for bit. All outputs of all ticks go into a running 64-bit
-sum;
-full rows are stored at intervals, so that a difference can be located.
+sum; full rows are stored at intervals, so that a difference can be located.
 
 File (little endian): eight int64 (magic, version, ticks, inputs, outputs, changes, rows, row distance), uint64 seed,
 then input changes, parameter changes, and rows. A change is int64 tick, int64 row, double value; a row is int64 tick,

@@ -1,6 +1,7 @@
-"""Faults of sensors, generated from a table of signals (with their sizes) and a table of kinds of fault.
+"""Faults of sensors: bias, drift, noise, spikes, delay, loss and others, each for every signal of a sensor.
 
-The shapes are those of [ChipLevel] Eq. 18 to 27; every sensor signal has a tap (`SignalFault`) that carries them.
+They are generated from a table of signals (with their sizes) and a table of kinds of fault. The shapes are those of
+[ChipLevel] Eq. 18 to 27; every sensor signal has a tap (`SignalFault`) that carries them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Tapped:
     size: float  # bias at severity 1, in the signal's unit
     full: float  # full scale of the sensor
     unit: str
+    axes: int = 3  # how many values the signal has
 
 
 ACCEL = Tapped("imu.accel", "accelerometer", ("imu/{instance}/accel_fault",), 5.0, 156.9, "m/s^2")
@@ -30,12 +32,12 @@ SIGNALS = (
     ACCEL,
     GYRO,
     Tapped("mag", "magnetometer", ("mag/{instance}/fault",), 5e-5, 1.6e-3, "T"),
-    Tapped("baro", "barometer", ("baro/{instance}/fault",), 500.0, 120000.0, "Pa"),
+    Tapped("baro", "barometer", ("baro/{instance}/fault",), 500.0, 120000.0, "Pa", axes=1),
     Tapped("gnss.position", "GNSS position", ("gnss/{instance}/position_fault",), 30.0, 1e5, "m"),
     Tapped("gnss.velocity", "GNSS velocity", ("gnss/{instance}/velocity_fault",), 5.0, 500.0, "m/s"),
-    Tapped("airspeed", "airspeed sensor", ("airspeed/{instance}/fault",), 200.0, 6895.0, "Pa"),
-    Tapped("range", "rangefinder", ("range/{instance}/fault",), 5.0, 12.0, "m"),
-    Tapped("flow", "optical flow", ("flow/{instance}/fault",), 1.0, 7.4, "rad/s"),
+    Tapped("airspeed", "airspeed sensor", ("airspeed/{instance}/fault",), 200.0, 6895.0, "Pa", axes=1),
+    Tapped("range", "rangefinder", ("range/{instance}/fault",), 5.0, 12.0, "m", axes=1),
+    Tapped("flow", "optical flow", ("flow/{instance}/fault",), 1.0, 7.4, "rad/s", axes=2),
 )
 
 
@@ -62,7 +64,7 @@ def _faults(signal: Tapped) -> list[Fault]:
         fault(
             "bias",
             "The {} is off by a constant.",
-            f"1 is {{:g}} {u} on each axis",
+            f"1 is {{:g}} {u}" + " on each axis" * (signal.axes > 1),
             "Eq. 19",
             ("offset", Offset(0.0, s)),
         ),

@@ -1,8 +1,9 @@
-"""Faults of sensors that see the world, in the grammar of all faults: `sight.frozen@1:instance=front,start=5,end=8`.
+"""Faults of cameras, lidars and rangefinders that see the world.
 
-They act on cameras, lidars and rangefinders of a world (`ironbird.world.runner`); the instance is the name of the
-sensor. In a flight they are parameters of the sensor's part (`sight/NAME`), so they have windows, shapes and triggers
-as all others. The witness counts samples that differ from those of the same sensor without the fault, at the same pose.
+An example: `sight.frozen@1:instance=front,start=5,end=8`. They act on cameras, lidars and rangefinders of a world
+(`ironbird.world.runner`); the instance is the name of the sensor. In a flight they are parameters of the sensor's part
+(`sight/NAME`), so they have windows, shapes and triggers as all others. The witness counts samples that differ from
+those of the same sensor without the fault, at the same pose.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Faults of wires and chips, in the grammar of all faults: `wire.miso_open_high@1:instance=imu,start=5,end=6`.
+"""Faults of sensor and actuator chips and of the wires to them: open, shorted, stuck or noisy lines, wrong registers.
 
-They act where sensors and outputs are chips on buses (`ironbird.boards.wiring`); the instance is the name of the device
-on its board, for the wires of an I2C bus that of the bus. The witness is the first differing bit on the wire against a
-twin of the same chip that gets the same requests over fault-free wires.
+An example: `wire.miso_open_high@1:instance=imu,start=5,end=6`. They act where sensors and outputs are chips on buses
+(`ironbird.boards.wiring`); the instance is the name of the device on its board, for the wires of an I2C bus that of the
+bus. The witness is the first differing bit on the wire against a twin of the same chip that gets the same requests over
+fault-free wires.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def json_text(data: object, schema: str = "", *, indent: int | None = 2, sort_ke
 
 
 def json_data(data: object, schema: str = "") -> Any:
-    """The same as plain data, before it becomes text."""
+    """Data as a JSON document holds it, before it becomes text: without NaN and infinities, with its schema."""
     if not schema:
         return _finite(data)
     if not isinstance(data, Mapping):

@@ -1,10 +1,8 @@
 """The autopilot's estimate compared with the true state: its own log on the simulation's clock, and its errors.
 
 The two clocks are not assumed to be the same: the autopilot logs the motion that it was sent, and the time shift at
-which
-that motion fits the truth best gives the offset. The same fit by sections shows whether its clock runs equally
-fast, and
-gives the residual.
+which that motion fits the truth best gives the offset. The same fit by sections shows whether its clock runs equally
+fast, and gives the residual.
 """
 
 from __future__ import annotations
@@ -371,7 +369,7 @@ class AutopilotEstimate:
         return _wrapped(euler(estimate) - euler(self.truth(name)))
 
     def table(self) -> dict[str, tuple[np.ndarray, str, str, str]]:
-        """Columns of the file: name → values, unit, frame, meaning. Truth first, then the estimate."""
+        """Columns of `autopilot.parquet` by name: values, unit, frame, meaning. Truth first, then the estimate."""
         columns = {"time_s": (self.time_s, "s", "", "simulation time")}
         for name in ("position", "velocity", "attitude"):
             declared = self.flight.log.signals[TRUTH[name]]

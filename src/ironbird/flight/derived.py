@@ -166,7 +166,7 @@ class _Columns(LogColumns):
         return _term(name) if name in DERIVED else None
 
     def in_last_row(self, name: str) -> np.ndarray | None:
-        """For each lane whether it ended so: `crashed`, `completed`."""
+        """Whether each lane ended in a crash (`crashed`) or with its mission (`completed`); None for other names."""
         if name not in ("crashed", "completed"):
             return None
         stops = self.log.stops if self.only is None else self.log.stops[self.only : self.only + 1]

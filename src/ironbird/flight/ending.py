@@ -1,8 +1,7 @@
 """How a flight ended for the vehicle: landed, disarmed, still flying, never airborne or crashed.
 
-The verdict states whether the requirements held; this states where the vehicle is. Heights are those above the
-start, so
-a vehicle that lands on other ground more than `AIRBORNE_M` away in height counts by the report of its autopilot.
+The verdict states whether the requirements held; this states where the vehicle is. Heights are those above the start,
+so a vehicle that lands on other ground more than `AIRBORNE_M` away in height counts by the report of its autopilot.
 """
 
 from __future__ import annotations

@@ -270,8 +270,7 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
     """Start position and attitude of a vehicle on landing gear where the terrain is not level at height zero.
 
     Its own start, turned the shortest way from the level onto the slope; a start in the air does not change. Its
-    filter,
-    barometers and navigator begin at this position.
+    filter, barometers and navigator begin at this position.
     """
     position, attitude, points = at.BODY("p_0"), at.BODY.attitude_0, at.CONTACT("points")
     base, slope = at.TERRAIN("base_z"), at.TERRAIN("plane_slope")

@@ -42,9 +42,8 @@ def reactions_of(
 ) -> list[Reaction]:
     """The first event of each kind of `REACTIONS` after each fault began to act.
 
-    A fault that never acted has no reaction. The event came after the fault; whether the fault caused it is decided
-    by a
-    flight without the fault (`flight/cause.py`).
+    A fault that never acted has no reaction. The event came after the fault; whether the fault caused it is decided by
+    a flight without the fault (`flight/cause.py`).
     """
     reactions = []
     for injection, witness in zip(faults, witnesses, strict=True):

@@ -1,12 +1,10 @@
 """Set-points inside a controller's cascade, from the log of a flight: of velocity, attitude and rates.
 
 A controller logs its commanded rates, and a wing's controller bank and pitch. The intermediate set-points of the
-multicopter's cascade are not logged; they follow from its inputs and gains, which are. Velocity: the law itself,
-with its
-limits. Attitude: the inverse of the rate law, without a value where the rate was limited, where the controller was
-given
-rates, or while the vehicle spins without a rotor. Without the signals, or with gains that were changed in flight, there
-is no set-point. Inputs are those of the log's row, so that a curve may be one control period late.
+multicopter's cascade are not logged; they follow from its inputs and gains, which are. Velocity: the law itself, with
+its limits. Attitude: the inverse of the rate law, without a value where the rate was limited, where the controller was
+given rates, or while the vehicle spins without a rotor. Without the signals, or with gains that were changed in flight,
+there is no set-point. Inputs are those of the log's row, so that a curve may be one control period late.
 """
 
 from __future__ import annotations

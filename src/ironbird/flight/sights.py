@@ -1,12 +1,10 @@
 """World sensors in flights: they measure from the vehicle's pose while it flies, and their samples are passed on.
 
 They run outside the kernel, in simulation time, between two pieces of a run (inside every 20 ms, with an external
-control
-system at every exchange). A sample belongs to the exact time k / rate: poses in between are interpolated linearly. The
-nearest range of the newest sample is a signal (`sight/NAME.range`) for logs, requirements and triggers; the whole
-sample
-goes to the control system (`Feed`) and to the flight's folder. Faults are parameters of `sight/NAME`, scheduled and
-triggered by the kernel. All memory belongs to the run state, so that twins have their own.
+control system at every exchange). A sample belongs to the exact time k / rate: poses in between are interpolated
+linearly. The nearest range of the newest sample is a signal (`sight/NAME.range`) for logs, requirements and triggers;
+the whole sample goes to the control system (`Feed`) and to the flight's folder. Faults are parameters of `sight/NAME`,
+scheduled and triggered by the kernel. All memory belongs to the run state, so that twins have their own.
 """
 
 from __future__ import annotations
@@ -88,7 +86,10 @@ class FlownSensors(WorldSensors):
 
 
 class Sights:
-    """The sensors of flights of one model; lane i has those of the i-th flight. `pick` copies their state."""
+    """Runs the cameras, lidars and rangefinders of flights that are computed side by side, lane i for the i-th flight.
+
+    `pick` copies their state, for a branch of a flight.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """Faults on signals: the blocks that they need are added to a model only if its flight has such a fault.
 
-A tap is placed after an output of a block: all readers of the output read the tap. Without a fault it passes its
-value on
-bit for bit. Its expression refers to signals before all faults, so the order of the faults does not matter.
+A tap is placed after an output of a block: all readers of the output read the tap. Without a fault it passes its value
+on bit for bit. Its expression refers to signals before all faults, so the order of the faults does not matter.
 """
 
 from __future__ import annotations

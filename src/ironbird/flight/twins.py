@@ -2,8 +2,7 @@
 
 Up to there both are equal to the last bit, so a twin starts from a copy of the faulted flight's state. In the kernel it
 flies on with its own control system; with an external control system it gets the recorded commands of the faulted
-flight,
-so that the difference is caused by the fault alone: such a control system need not repeat to the bit.
+flight, so that the difference is caused by the fault alone: such a control system need not repeat to the bit.
 """
 
 from __future__ import annotations

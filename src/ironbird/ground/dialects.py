@@ -1,8 +1,7 @@
 """Dialects of autopilots for a ground station: modes, parameters, missions, and ways to arm and take off.
 
-Everything else that a ground station does is the same for every autopilot. Another autopilot is one more object:
-two are
-defined here, more come from entry points of the group `ironbird.dialects` or from the variable IRONBIRD_DIALECTS.
+Everything else that a ground station does is the same for every autopilot. Another autopilot is one more object: two
+are defined here, more come from entry points of the group `ironbird.dialects` or from the variable IRONBIRD_DIALECTS.
 Sources: [PX4], [ArduPilotDev], [ArduPilotCode], [MAVLinkMission].
 """
 
@@ -324,10 +323,10 @@ class ArduPilotDialect(AutopilotDialect):
         return "TKOFF_ALT" if kind == "plane" else ""
 
     def settling_mode(self, kind: VehicleClass) -> str:
-        """ALT_HOLD for copters, where sticks command the lean: without a remote control they mean level and down.
+        """The mode in which a copter that has touched down leaning detects its landing: ALT_HOLD; empty for others.
 
-        The land detector requires a commanded lean of less than 15 degrees. After a touch-down in a gust the
-        position loop
+        In ALT_HOLD the sticks command the lean, and without a remote control they mean level and down. The land
+        detector requires a commanded lean of less than 15 degrees; after a touch-down in a gust the position loop
         commands more, growing with time, as nothing moves [ArduPilotCode] land_detector.cpp.
         """
         return "ALT_HOLD" if kind == "copter" else ""

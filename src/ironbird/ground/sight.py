@@ -96,11 +96,9 @@ def obstacle_distance(sensor: Ring, sample: Sample) -> Fields:
 def optical_flow(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields:
     """OPTICAL_FLOW: rates of the picture about the body's axes, for a sensor that looks down, upper edge ahead.
 
-    Flow about x is positive if the ground moves right in the picture (the vehicle moves left, or rolls to the
-    right), flow
-    about y if it moves down (the vehicle moves ahead, or pitches up), as MAVLink defines it. Not compensated for
-    the body's
-    own rates; metres per second are left at 0, as the autopilot has its own gyroscope and height.
+    Flow about x is positive if the ground moves right in the picture (the vehicle moves left, or rolls to the right),
+    flow about y if it moves down (the vehicle moves ahead, or pitches up), as MAVLink defines it. Not compensated for
+    the body's own rates; metres per second are left at 0, as the autopilot has its own gyroscope and height.
     """
     right, down = (float(part) for part in sample.data["flow_rad"])
     interval = float(sample.data["interval_s"][0])

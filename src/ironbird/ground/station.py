@@ -32,10 +32,8 @@ class Station:
 
     The autopilot is the first sender of a heartbeat; while it sends, no other sender is taken for it. Messages of other
     senders on the wire are never answered. Without a given `autopilot` the first heartbeat of a known one (with a
-    `system`,
-    of this MAVLink id) defines the autopilot and the kind of vehicle. The owner of a station sets its time
-    (`now_s`) and
-    calls `receive` and `beat`. `simulated`: only that time counts, never wall time.
+    `system`, of this MAVLink id) defines the autopilot and the kind of vehicle. The owner of a station sets its time
+    (`now_s`) and calls `receive` and `beat`. `simulated`: only that time counts, never wall time.
     """
 
     def __init__(

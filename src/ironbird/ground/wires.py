@@ -55,11 +55,9 @@ class Wire(ABC):
 class Port(Wire):
     """A UDP port: anyone may send to it, and one sender is answered; `peer` gets packets before the first one arrived.
 
-    Of an autopilot that Ironbird started (`process`), only this process is read. In virtual time the port is one of
-    its run;
-    received packets then also go to UDP `mirror_port` of this computer, for other ground stations. They are never
-    received,
-    so a flight is the same with and without them.
+    Of an autopilot that Ironbird started (`process`), only this process is read. In virtual time the port is one of its
+    run; received packets then also go to UDP `mirror_port` of this computer, for other ground stations. They are never
+    received, so a flight is the same with and without them.
     """
 
     def __init__(

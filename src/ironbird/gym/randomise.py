@@ -21,10 +21,9 @@ Range = tuple[float, float]
 class Randomisation:
     """Ranges from which each episode draws uniformly; a range of two equal values is a constant.
 
-    `scale` multiplies parameters by path (`body.mass`: 0.9 to 1.1); a vector is scaled as a whole. `faults` are
-    orders as
-    on the command line; with probability `fault_share` one of them is injected. It begins within `fault_start_s`, and a
-    fault with a severity gets a random one up to the given severity.
+    `scale` multiplies parameters by path (`body.mass`: 0.9 to 1.1); a vector is scaled as a whole. `faults` are orders
+    as on the command line; with probability `fault_share` one of them is injected. It begins within `fault_start_s`,
+    and a fault with a severity gets a random one up to the given severity.
     """
 
     wind_mps: Range = (0.0, 0.0)

@@ -82,9 +82,8 @@ GATES = 5
 class Gates(Task):
     """Fly through five round gates in order, each from its front; the next two are observed.
 
-    A gate is passed when the vehicle crosses its plane within its radius; crossing outside it ends the episode.
-    Gates are
-    no bodies: the vehicle cannot collide with them.
+    A gate is passed when the vehicle crosses its plane within its radius; crossing outside it ends the episode. Gates
+    are no bodies: the vehicle cannot collide with them.
     """
 
     longest_s: float = 15.0

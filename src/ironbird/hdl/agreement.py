@@ -2,9 +2,9 @@
 
 The core is simulated clock by clock. Changes that time makes to the chip are computed by the model and written to the
 core's port between requests; everything that the host does must come out of the core's own logic, in every slot of
-every
-wire. Time passes only while no request is under way. Open and shorted wires are set in the core's own multiplexers;
-noise and slow edges are put on its pins as on the model's wires. Not compared: noise on the wire to the host.
+every wire. Time passes only while no request is under way. Open and shorted wires are set in the core's own
+multiplexers; noise and slow edges are put on its pins as on the model's wires. Not compared: noise on the wire to the
+host.
 """
 
 from __future__ import annotations

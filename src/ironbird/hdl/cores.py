@@ -1,13 +1,12 @@
 # ruff: noqa: SIM117  a nested `with` is a block of the hardware of its own
 """Cores of chips in logic: pins at the front, registers from the chip's own table, measurements through a port.
 
-The register file, its reset values, write masks, read side effects and the FIFO register come from the same table
-as the
-models in Python and C; all that the host does to a chip happens in the core, clock by clock. Changes with time come
-through a port from the program that simulates the vehicle, as from the processor next to the logic in [ChipLevel]
-Fig. 3: bytes of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` reports the host's
-writes. The port is served only while no request is under way, so that bursts stay consistent. A microsecond is a pulse
-at `tick`. Each pin has a fault multiplexer ([ChipLevel] Eq. 23-25: random, open, short) in front of all else.
+The register file, its reset values, write masks, read side effects and the FIFO register come from the same table as
+the models in Python and C; all that the host does to a chip happens in the core, clock by clock. Changes with time come
+through a port from the program that simulates the vehicle, as from the processor next to the logic in [ChipLevel] Fig.
+3: bytes of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` reports the host's writes.
+The port is served only while no request is under way, so that bursts stay consistent. A microsecond is a pulse at
+`tick`. Each pin has a fault multiplexer ([ChipLevel] Eq. 23-25: random, open, short) in front of all else.
 
 Not in hardware: sample clocks, filters and message contents. The SPI front end of register chips samples SCK with the
 core's clock: from the edge to MISO it takes three clocks and two pins, so a clock of 100 MHz allows 10 MHz of SCK. The
@@ -384,13 +383,10 @@ class I2cChip(Elaboratable):
 class Ms5611Chip(Elaboratable):
     """MS5611 on SPI: commands, coefficients and conversions; D1 and D2 come through a port.
 
-    SCK clocks the front end: a command is complete with its eighth edge, and its answer is on MISO half a period
-    later. The
-    answer does not change while the chip is selected. Commands cross to the core's clock by a toggle, which takes
-    six clocks
-    from the end of a request to the next one. SCK leaves its multiplexer at `clock_seen` and comes back at
-    `clock_used`:
-    place a clock buffer between them.
+    SCK clocks the front end: a command is complete with its eighth edge, and its answer is on MISO half a period later.
+    The answer does not change while the chip is selected. Commands cross to the core's clock by a toggle, which takes
+    six clocks from the end of a request to the next one. SCK leaves its multiplexer at `clock_seen` and comes back at
+    `clock_used`: place a clock buffer between them.
     """
 
     pins = ("cs", "sck", "mosi", "miso")
@@ -466,8 +462,7 @@ class SerialChip(Elaboratable):
     """The serial line of a receiver: frames of 8N1 in both directions, with a FIFO of 512 bytes to the host.
 
     Message contents come through the port; bytes of the host come out at `heard`. A frame without a stop bit is
-    dropped,
-    and the next frame may begin at the place of that bit.
+    dropped, and the next frame may begin at the place of that bit.
     """
 
     pins = ("rx", "tx")  # of the chip

@@ -51,7 +51,7 @@ class Figure:
 
 
 def read_bench(path: Path) -> dict[str, np.ndarray]:
-    """Read the table of a stand: CSV with the columns of COLUMNS; incomplete rows are left out."""
+    """Read measurements of a thrust stand: CSV with the columns of COLUMNS; incomplete rows are left out."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text)))

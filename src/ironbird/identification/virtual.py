@@ -1,9 +1,8 @@
 """Virtual benches: Ironbird's model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, computed by the equations of a vehicle, so that the
-identification
-can be compared with the true parameters: an excited flight, a rig with one axis, a propulsion stand, a rest on the
-ground, and a swing on two strings.
+identification can be compared with the true parameters: an excited flight, a rig with one axis, a propulsion stand, a
+rest on the ground, and a swing on two strings.
 """
 
 from __future__ import annotations
@@ -156,9 +155,8 @@ def propulsion_stand(
 ) -> dict[str, np.ndarray]:
     """A rotor of a vehicle on a stand: throttle, speed, thrust and torque of each steady state, as in `read_bench`.
 
-    The frame is clamped, the supply is the full battery's. `noise` is given for speed, thrust and torque. Values
-    are at the
-    air density of the vehicle's home, 50 m up.
+    The frame is clamped, the supply is the full battery's. `noise` is given for speed, thrust and torque. Values are at
+    the air density of the vehicle's home, 50 m up.
     """
     vehicle = load_vehicle(name, control="external")
     if not isinstance(vehicle.spec, MulticopterSpec):

@@ -155,7 +155,7 @@ class _ArduPilot:
         self._add("velocity", found, "VN VE VD", "m/s")
 
     def position_set(self) -> None:
-        """Of the position controller: each axis is a record of its own."""
+        """Read the set-points of the position controller; each axis is a record of its own."""
         axes = [self.records(f"PSC{axis}") for axis in "NED"]
         if axes[0] is not None and axes[1] is not None and axes[2] is not None:
             base = axes[0]["time_s"]

@@ -222,7 +222,10 @@ class FirmwareSystem(ControlSystem):
 
 
 def bench_diagram(vehicle: Vehicle) -> Diagram:
-    """The vehicle without its control block: the navigator stays as base station, the actuators become inputs."""
+    """The vehicle's diagram without its control block, for firmware in its place: the actuator commands become inputs.
+
+    The navigator stays and takes the part of the base station.
+    """
     whole = vehicle.diagram
     blocks = [path for path in whole.blocks if path != at.CONTROL.path]
     bare = whole.subset(blocks)

@@ -94,7 +94,7 @@ def fit_weibull(hours: np.ndarray, failed: np.ndarray) -> WeibullFit:
 
 @dataclass(frozen=True)
 class Wear:
-    """Loss without failure: the share lost per hour and per cycle, for example of a battery's capacity."""
+    """Wear of a part: which share it loses per hour and per charge cycle, for example of a battery's capacity."""
 
     per_hour: float = 0.0
     per_cycle: float = 0.0

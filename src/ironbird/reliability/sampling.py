@@ -1,8 +1,7 @@
 """Monte Carlo over a vehicle's life, plain and with importance sampling.
 
-Losses in single flights are rare: 1e-5 needs millions of plain draws. Importance sampling draws failures of parts
-far more
-often than they happen (failure biasing) and weights each draw by the ratio of the true to the drawn probability.
+Losses in single flights are rare: 1e-5 needs millions of plain draws. Importance sampling draws failures of parts far
+more often than they happen (failure biasing) and weights each draw by the ratio of the true to the drawn probability.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The page of a campaign: one self-contained HTML file.
 
 Unexpected results come first; then the verdicts by case and requirement at a glance, margins over the varied
-parameters,
-and every flight in a table that can be filtered and sorted. A small script of this project does that; the page can be
-read without it.
+parameters, and every flight in a table that can be filtered and sorted. A small script of this project does that; the
+page can be read without it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Diagrams for reading: a drawing (SVG) with blocks and signals, and a text tree with ports and units.
 
-The drawing is layered from left to right. First the loops are opened at as few blocks as possible: the outputs of
-such a
-block (usually the body) are one line that runs back below or above the drawing. The rest has no loops; a block's
-layer is
-its longest path to an end. The order within a layer is by barycentre, improved by exchanges. All lines that leave one
-block share a trunk, so that a line can be followed to its source.
+The drawing is layered from left to right. First the loops are opened at as few blocks as possible: the outputs of such
+a block (usually the body) are one line that runs back below or above the drawing. The rest has no loops; a block's
+layer is its longest path to an end. The order within a layer is by barycentre, improved by exchanges. All lines that
+leave one block share a trunk, so that a line can be followed to its source.
 """
 
 from __future__ import annotations

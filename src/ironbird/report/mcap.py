@@ -3,8 +3,7 @@
 Standard messages in the axes of REP 103 (world east-north-up, body forward-left-up): `/odom` (nav_msgs/Odometry, the
 truth), `/tf`, `/imu` (sensor_msgs/Imu) and `/fix` (sensor_msgs/NavSatFix) after fault injection. In addition each block
 is a topic (`/ironbird/rotor/1/motor`) with its own message type, in Ironbird's axes and SI; its units are in the
-message
-definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
+message definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Assessment:
 
 
 def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNELS) -> Assessment:
-    """Judge all lanes from the start of their fault (column `fault_active`; without one, from the first row)."""
+    """Compute the safety score and level of each lane, from the start of its fault on (without a fault: all rows)."""
     if not channels:
         raise RequirementError("a safety score needs at least one channel")
     first, rows, count = _first_rows(trace), trace.rows, len(trace.time_s)

@@ -3,8 +3,7 @@
 In the MAVLink modes bytes of clients at 20100 go to PX4 and those of PX4 go to 20101 unchanged, with the truth in
 between. In the UDP modes the structs become MAVLink for PX4, and its telemetry becomes structs. RflySim's own PX4 has
 special topics (`rfly_ctrl`, `rfly_ext`, `rfly_px4`); the published PX4 has `debug_array` instead: rfly_ctrl and
-ExtToPX4
-go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to 40101.
+ExtToPX4 go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to 40101.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Every struct of RflySim's interface that is supported, in one table; both directions.
 
-A receiver distinguishes packets by their length first and then by fixed values: a checksum, or the tag and length
-of the
-older head. Numbers are little-endian; where the C compiler left a gap, the table contains it (`4x`). Source: seed
+A receiver distinguishes packets by their length first and then by fixed values: a checksum, or the tag and length of
+the older head. Numbers are little-endian; where the C compiler left a gap, the table contains it (`4x`). Source: seed
 document 5.3, 5.4, 9.1 [RflyModel] and the public clients, which win where the two differ.
 """
 

@@ -2,8 +2,7 @@
 
 Links are parts of the vehicle's diagram, so that their faults are ordered, shaped and triggered by the kernel like all
 others. The mechanics are those of the router (`transport/disturbance.py`). A flight without link faults is not
-affected:
-its links carry the same bytes.
+affected: its links carry the same bytes.
 """
 
 from __future__ import annotations

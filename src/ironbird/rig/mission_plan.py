@@ -21,9 +21,8 @@ def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
 def plan_of(task: Task, *, edge_on: bool = False) -> Plan:
     """The task's script with its fences and rally points, or else its mission; empty if it has neither.
 
-    With `edge_on` a tail-sitter lands with the edges of its wings into the wind, if there is wind: broadside its
-    wings carry
-    it, and it does not descend.
+    With `edge_on` a tail-sitter lands with the edges of its wings into the wind, if there is wind: broadside its wings
+    carry it, and it does not descend.
     """
     if task.script and not is_orders(task.script):
         return parse_plan(task.script)

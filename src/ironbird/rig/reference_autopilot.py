@@ -99,8 +99,7 @@ class ReferenceAutopilot:
         """Add a sample of an inertial unit that may sample faster than the control system steps.
 
         A step reads the mean of the samples since the previous step, as PX4 sums them up (`vehicle_imu`) [PX4]: no
-        sample is
-        left out, and vibration above half the rate of the steps is not aliased into them.
+        sample is left out, and vibration above half the rate of the steps is not aliased into them.
         """
         count, total = self._means.get(place, (0, None))
         count, total = count + 1, np.asarray(value) if total is None else total + np.asarray(value)

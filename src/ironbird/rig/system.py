@@ -1,8 +1,7 @@
 """Control systems under test: the interface to start, exchange with, watch and stop one, and that of their kinds.
 
-A `Kind` (PX4, ArduPilot, a flight controller on a cable) makes from a `Task` a `Seat`: a control system that is
-ready to
-be started, and the pilot who commands it. The flight uses all kinds through this interface.
+A `Kind` (PX4, ArduPilot, a flight controller on a cable) makes from a `Task` a `Seat`: a control system that is ready
+to be started, and the pilot who commands it. The flight uses all kinds through this interface.
 """
 
 from __future__ import annotations
@@ -415,7 +414,7 @@ class Kind(ABC):
 
     @abstractmethod
     def seat(self, task: Task) -> Seat:
-        """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""
+        """Make the control system and its pilot for a task, without starting them; the caller must `close` the seat."""
 
     def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
         """The control system's own log among the files that it left; None if this kind leaves none.

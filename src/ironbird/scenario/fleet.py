@@ -1,9 +1,8 @@
 """The vehicles of a scenario in motion: one clock, mutual sight and reports, and collisions.
 
-Vehicles of one kind and control system are lanes of one run of the kernel; a vehicle with an external control
-system has
-a separate run. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch); between
-two slices they are processed in the order of the file. So the result is the same with any number of workers.
+Vehicles of one kind and control system are lanes of one run of the kernel; a vehicle with an external control system
+has a separate run. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch);
+between two slices they are processed in the order of the file. So the result is the same with any number of workers.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ FRICTION = 0.4  # assumed
 
 @dataclass
 class Body:
-    """A vehicle of a run as far as an impulse changes it; a vehicle without a free body acts like a wall."""
+    """Mass, inertia and motion of a vehicle in a collision; if it is not `free` it acts like a wall."""
 
     state: RunState
     lane: int
@@ -78,9 +78,8 @@ class Body:
 def collide(a: Body, b: Body, where: np.ndarray, n: np.ndarray) -> float:
     """Collision at a point along `n` (from b to a); returns the closing speed, 0 if they separate already.
 
-    Newton's restitution along `n`, then Coulomb's friction across, at most as much as stops the sliding: neither
-    part can
-    raise the energy, and momentum and angular momentum are conserved [Stronge2000].
+    Newton's restitution along `n`, then Coulomb's friction across, at most as much as stops the sliding: neither part
+    can raise the energy, and momentum and angular momentum are conserved [Stronge2000].
     """
     arms = where - a.position, where - b.position
     closing = -float((a.velocity_at(arms[0]) - b.velocity_at(arms[1])) @ n)

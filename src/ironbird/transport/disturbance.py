@@ -92,7 +92,7 @@ class Disturbance:
         return [(due_s, data)] * (2 if twice else 1) + self._release(due_s)
 
     def acting(self, time_s: float) -> Iterator[tuple[LinkWitness, str, float]]:
-        """For each fault that is active at a time: its counts, its kind and its strength."""
+        """Faults of the link that are active at a time, each as its witness (counts of packets), kind and strength."""
         for witness in self.witnesses:
             fault, change = witness.injection, witness.injection.fault.changes[0]
             there = fault.strength(time_s)

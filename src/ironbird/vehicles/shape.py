@@ -19,7 +19,7 @@ def shape_of(vehicle: str) -> dict[str, Any]:
 
 
 def shape(loaded: Vehicle) -> dict[str, Any]:
-    """The same for a vehicle that is already loaded."""
+    """Shape of a vehicle that is already loaded, for drawing it."""
     diagram = loaded.diagram
     places = (at.rotor(number).propeller("position") for number in itertools.count(1))
     known = set(diagram.param_paths())

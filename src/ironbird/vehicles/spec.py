@@ -157,7 +157,7 @@ class VehicleSpec(Table):
         return list(getattr(getattr(self, "sensors", None), "imu_position_B_m", (0.0, 0.0, 0.0)))
 
     def hover_lift_N(self) -> float | None:
-        """Lift in N of its rotors at full throttle at rest; None if the vehicle does not hover."""
+        """Lift of all rotors together in N, at full throttle and at rest; None if the vehicle does not hover."""
         return None
 
     def approach(self) -> tuple[float, float, float] | None:

@@ -35,9 +35,8 @@ def find_program(name: str, where: str | Path | None = None) -> Path:
 class ArduPilotProcess(AutopilotProcess):
     """One ArduPilot process, with its log (.BIN).
 
-    `ground_port` is the UDP port that its first MAVLink link sends to: a ground station binds it
-    (`ironbird.ground`). 0 takes
-    a free port. `extra` are more arguments, such as `--start-time`.
+    `ground_port` is the UDP port that its first MAVLink link sends to: a ground station binds it (`ironbird.ground`). 0
+    takes a free port. `extra` are more arguments, such as `--start-time`.
     """
 
     prefix = "ironbird-ardupilot-"

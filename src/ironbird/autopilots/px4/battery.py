@@ -1,10 +1,8 @@
 """The vehicle's battery for PX4: a smart battery on its payload port, as PX4's simulator link has no message for it.
 
-BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with the values of the power module
-[PX4]. The
-remaining share follows the rule of Ironbird's gauge (`blocks/estimators/battery_gauge.py`): the smaller of the
-estimates
-from charge and from voltage. It is sent by UDP outside the lockstep, so it may be one step early or late.
+BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with the values of the power module [PX4].
+The remaining share follows the rule of Ironbird's gauge (`blocks/estimators/battery_gauge.py`): the smaller of the
+estimates from charge and from voltage. It is sent by UDP outside the lockstep, so it may be one step early or late.
 """
 
 from __future__ import annotations

@@ -51,9 +51,8 @@ def _thrust_params(
     """Parameters for a vehicle whose full throttle is a force, while PX4's rovers take throttle as a speed.
 
     The speed at full throttle is chosen such that cruise gets the throttle it needs. The limits of acceleration let the
-    throttle change in a second; then PX4 brakes in proportion to the distance (half the jerk over the
-    deceleration), and
-    the feedback does what limits of acceleration would.
+    throttle change in a second; then PX4 brakes in proportion to the distance (half the jerk over the deceleration),
+    and the feedback does what limits of acceleration would.
     """
     full = cruise_mps * force_N / resistance_N
     gain = mass_kg / (force_N * lag_s)

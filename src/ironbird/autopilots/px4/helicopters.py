@@ -15,14 +15,14 @@ LEAST_RATE_GAIN = 0.01  # that PX4's list of parameters allows
 
 
 def helicopter_airframe(spec: HelicopterSpec) -> Airframe:
-    """Airframe of a helicopter: swash plate, collective curve, tail, gains, [PX4] ActuatorEffectivenessHelicopter.
+    """PX4's parameters for a helicopter: swash plate, collective curve, tail, gains.
+
+    Names and meaning: [PX4] ActuatorEffectivenessHelicopter.
 
     A servo goes to c + p cos(a) l - r sin(a) l with the collective c, demands p of pitch and r of roll, its angle a
-    from
-    the nose to the right, and its arm l: here l is such that a demand of 1 is the greatest cyclic pitch. The tail
-    follows
-    the demand of yaw, plus a term by the collective above flat blades, plus a term while the rotor turns. The engine
-    governs the rotor speed itself: its governor gets 100 %.
+    from the nose to the right, and its arm l: here l is such that a demand of 1 is the greatest cyclic pitch. The tail
+    follows the demand of yaw, plus a term by the collective above flat blades, plus a term while the rotor turns. The
+    engine governs the rotor speed itself: its governor gets 100 %.
     """
     swash, control, assumed = spec.swash, spec.control, hover(spec)
     low, high, flat, hovering = (

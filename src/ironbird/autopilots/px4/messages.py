@@ -179,9 +179,8 @@ class Wire:
     def turn(self, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
         """Receive the answer to the step `asked_us` (-1: none is due), then send frames (address, length).
 
-        Returns False, and sends nothing, if no answer came within `wait_s`. `BlockingIOError` if there is no room
-        for the
-        frames, another `OSError` if the connection is broken.
+        Returns False, and sends nothing, if no answer came within `wait_s`. `BlockingIOError` if there is no room for
+        the frames, another `OSError` if the connection is broken.
         """
         result = self._turn(self._at, self._socket.fileno(), *frames, asked_us, wait_s)
         if result >= 0:

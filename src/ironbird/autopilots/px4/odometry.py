@@ -2,9 +2,8 @@
 
 PX4's estimator drops a source of position that is silent for 0.2 s [PX4], and a fix from a ship comes once a second and
 late. So the unit extrapolates from the last fix with the velocity of that fix, and reports its growing uncertainty.
-Depth
-comes from the water's pressure. When no fix has come for longer than usual, it falls silent.
-Not modelled: attitude from the unit; PX4 has the compass.
+Depth comes from the water's pressure. When no fix has come for longer than usual, it falls silent. Not modelled:
+attitude from the unit; PX4 has the compass.
 """
 
 from __future__ import annotations

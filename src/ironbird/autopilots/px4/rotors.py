@@ -52,9 +52,8 @@ def _lift(spec: MulticopterSpec, rotor: RotorTable) -> float:
 def rotor_params(spec: MulticopterSpec, rotors: list[RotorTable]) -> Params:
     """Parameters of rotors for the control allocation: KM is positive for torque of a counterclockwise rotor [PX4].
 
-    A lifting rotor is declared upright with the moments that it makes. With tilted rotors PX4 would spend part of
-    the moments
-    on side forces, which are not commanded, and stop integrating the missing part.
+    A lifting rotor is declared upright with the moments that it makes. With tilted rotors PX4 would spend part of the
+    moments on side forces, which are not commanded, and stop integrating the missing part.
     """
     params: Params = {"CA_ROTOR_COUNT": len(rotors)}
     unit_N = max(1.0, max(full_thrust(spec, rotor) for rotor in rotors) / MOST_CT)

@@ -1,8 +1,7 @@
 """The release of a PX4 program, and its differences from 1.17, whose parameter names Ironbird writes.
 
-The version is a text in the binary, the parameters are in `etc/extras` of the build folder; running the program to
-ask it
-would start an autopilot. Differences on the simulator link [PX4] src/modules/simulation/simulator_mavlink, ROMFS:
+The version is a text in the binary, the parameters are in `etc/extras` of the build folder; running the program to ask
+it would start an autopilot. Differences on the simulator link [PX4] src/modules/simulation/simulator_mavlink, ROMFS:
 
 - HIL_SENSOR, HIL_GPS and HIL_ACTUATOR_CONTROLS have the same fields from 1.16 to 1.18;
 - the barometer: up to 1.17 one pressure, of any id, is published as two barometers; from 1.18 on ids 0 and 1 are one

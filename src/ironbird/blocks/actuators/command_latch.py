@@ -7,7 +7,8 @@ from ironbird.model.signal import Clock, In, Out, State
 
 
 class CommandLatch(Block):
-    """One sample of delay: computing and sending a command takes the period in which it is computed. Sampled.
+    """Delays actuator commands by one sample: computing and sending a command takes the period in which it is computed.
+    Sampled.
 
     It also keeps sensors from measuring, at the same instant, the effect of the command computed from them. Not
     modelled: jitter.

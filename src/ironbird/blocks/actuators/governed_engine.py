@@ -12,7 +12,8 @@ SLOWEST_RADPS = 5.0  # below this speed the engine gives the torque of this spee
 
 
 class GovernedEngine(Block):
-    """J dw/dt = P_max d / w - load, with the throttle d by a governor of the shaft speed, [Gavrilets2015].
+    """A piston engine whose governor holds the shaft speed by the throttle, as a helicopter has it, [Gavrilets2015].
+    J dw/dt = P_max d / w - load, with the throttle d.
 
     The governor is proportional and integral on the speed error, the throttle follows with a lag. A command of 1 is the
     nominal speed, 0 shuts the engine off. `health` scales the power, `stuck` keeps the throttle, `override` sets it to

@@ -49,7 +49,8 @@ class MotorCurve(Block):
 
 
 class Motor(MotorCurve):
-    """Steady-state curve followed by a first-order lag, [Dai] Eq. 7.
+    """A brushless motor with its speed controller: the rotor speed follows the throttle command with a first-order lag.
+    Steady-state curve and lag as [Dai] Eq. 7.
 
     Valid from idle to full throttle. Not modelled: current limit, stall, active braking, cogging.
     """
@@ -72,7 +73,8 @@ class Motor(MotorCurve):
 
 
 class MotorSecondOrder(MotorCurve):
-    """Steady-state curve followed by a second-order lag, the other form that [Dai] Eq. 7 names.
+    """A brushless motor with its speed controller: the rotor speed follows the throttle with a second-order lag.
+    It is the other form that [Dai] Eq. 7 names; `Motor` has the first-order one.
 
     Valid from idle to full throttle. Not modelled: current limit, stall, active braking, cogging.
     """

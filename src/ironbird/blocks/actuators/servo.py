@@ -10,7 +10,8 @@ from ironbird.symbolic.smooth import clip
 
 
 class Servo(Block):
-    """First-order lag with limited rate and range, the actuator of [Dai] Eq. 7 for a surface.
+    """A servo that moves a control surface with a first-order lag and limits of rate and range.
+    It is the actuator of [Dai] Eq. 7 for a surface.
 
     A command of -1 to 1 means -travel to travel. `health` scales the commanded deflection: 0 leaves the surface at
     neutral. `stuck` keeps it where it is, `override` drives it to `override_command` (hard-over). Not modelled: dead

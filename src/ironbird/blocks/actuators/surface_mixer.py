@@ -11,7 +11,8 @@ from ironbird.model.signal import In, Out, Param
 
 
 class SurfaceMixer(Block):
-    """Outputs = matrix times inputs: aileron and elevator to two elevons, or elevons back to what a wing's model takes.
+    """Mixes surface commands by a matrix.
+    Aileron and elevator become two elevons, or elevons become what a wing's model takes.
 
     Not modelled: limits; a surface with too large a command stops at its servo's travel.
     """

@@ -13,7 +13,8 @@ AZIMUTHS_DEG = (180.0, 60.0, -60.0)  # H3-120: one servo behind, two in front; f
 
 
 class SwashPlate(Block):
-    """Three servos carry a plate: its height is the collective pitch, its slopes are the cyclic pitch (CCPM).
+    """Turns the positions of a helicopter's three swash-plate servos into collective and cyclic pitch (CCPM).
+    The height of the plate is the collective pitch, its slopes are the cyclic pitch.
 
     A plane through three points, so that with a stuck servo every command changes collective and both cyclic pitches.
     Limits of rate and range and the faults are those of the servos. Height is linear in the deflection. Not modelled:

@@ -38,7 +38,8 @@ class ThrusterDrive:
 
 
 class Thruster(ThrusterDrive, Block):
-    """Propeller on a shaft with a first-order lag, [Fossen2021] Ch. 9: T = k n |n| with k for each direction.
+    """An underwater propeller on a shaft that follows its command with a first-order lag, [Fossen2021] Ch. 9.
+    T = k n |n| with k for each direction.
 
     Ahead, the water's speed U reduces the thrust by `inflow_loss` n U (linear K_T over the advance number). `health`
     scales the shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
@@ -82,7 +83,7 @@ class Thruster(ThrusterDrive, Block):
 
 
 class ForceActuator(ThrusterDrive, Block):
-    """A group of propellers and rudders as one force or moment with limit and first-order lag.
+    """Represents a group of propellers and rudders as one force or moment with a limit and a first-order lag.
 
     For ships of which only the total force is published. `axis` is the force per newton, `turning` the moment. Not
     modelled: the single propellers and rudders, dependence on speed.

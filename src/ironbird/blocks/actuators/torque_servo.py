@@ -10,7 +10,8 @@ from ironbird.symbolic.smooth import clip
 
 
 class TorqueServo(Block):
-    """First-order lag towards `command * max_torque`, the actuator of [Dai] Eq. 7 for a joint.
+    """A servo that drives a joint with the torque `command * max_torque`, with a first-order lag.
+    It is the actuator of [Dai] Eq. 7 for a joint.
 
     The joint's angle belongs to the body that has it. `health` scales the commanded torque: 0 leaves the joint loose.
     `stuck` keeps the torque as it is, `override` drives with `override_command` (runaway). Not modelled: dependence on

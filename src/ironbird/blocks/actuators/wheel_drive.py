@@ -16,7 +16,8 @@ TURNING_RADPS = 0.5  # rad/s above which rolling resistance has its full size
 
 
 class WheelDrive(Block):
-    """I dw/dt = T_drive - T_brake - R Fx - M_y with M_y = Fz R f of [RflyModel] 7.3.1.1.
+    """Computes the speed of a driven and braked wheel from drive, brake and ground forces.
+    I dw/dt = T_drive - T_brake - R Fx - M_y with M_y = Fz R f of [RflyModel] 7.3.1.1.
 
     The drive torque lags behind its command and is limited by torque and power. The brake is a friction with a
     small elastic twist (a single-state model, [Dupont2002]), so that a braked wheel stands. `seized` adds the full
@@ -86,7 +87,8 @@ class WheelDrive(Block):
 
 
 class WheelServo(Block):
-    """A geared motor with a speed controller: first-order lag behind a limited command, [Dai] Eq. 7.
+    """A wheel motor with a speed controller: the wheel follows a limited speed command with a first-order lag.
+    [Dai] Eq. 7; the motor is geared.
 
     The load reduces the speed that the motor can reach by its linear torque curve, w = w_max (1 - T / T_stall): the
     controller holds the commanded speed until then. Not modelled: inertia of the vehicle, encoder resolution.

@@ -15,7 +15,8 @@ UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # ports of other bodi
 
 
 class DifferentialRover(RigidBodyPorts):
-    """Rolling without slip: v = r (w_R + w_L) / 2 and yaw rate = r (w_L - w_R) / b, positive to the right.
+    """The body of a two-wheeled rover that steers by different wheel speeds and rolls without slip.
+    v = r (w_R + w_L) / 2 and yaw rate = r (w_L - w_R) / b, positive to the right.
 
     z points down here, so that the faster left wheel turns the vehicle to a greater heading; seen from above with z up
     it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the ground.

@@ -11,7 +11,7 @@ from ironbird.symbolic import quaternion
 
 
 class ExternalBody(RigidBodyPorts):
-    """Position, velocity, attitude and rates as prescribed by inputs; forces and moments on it have no effect.
+    """A body whose position, velocity, attitude and rates are inputs; forces and moments on it have no effect.
 
     Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and inertia
     are the vehicle's and have no effect here. Not modelled: any dynamics.

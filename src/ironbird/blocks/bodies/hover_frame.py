@@ -7,7 +7,7 @@ from ironbird.model.signal import In, Out, Param
 
 
 class HoverFrame(Block):
-    """Attitude and angular velocity converted from body axes B to hover axes H, which are fixed in the body.
+    """Converts attitude and angular velocity from body axes B to hover axes H, which are fixed in the body.
 
     A tail-sitter hovers with its nose up: level flight of a multicopter, seen in H, is B pitched up by 90 degrees. A
     rotation matrix has no singular attitude. Not modelled: a frame that moves in the body.

@@ -12,7 +12,8 @@ from ironbird.symbolic.rotation import inverse_3x3, norm
 
 
 class MarineBody(RigidBodyPorts):
-    """M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Ch. 6 and 10.
+    """The rigid body of a boat or underwater vehicle with six degrees of freedom and added mass.
+    M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Ch. 6 and 10.
 
     Velocity, forces and moments are those of the body's origin, which need not be the centre of mass; weight acts at
     `centre_of_mass`. The relative velocity refers to water of constant velocity, which changes in body axes only

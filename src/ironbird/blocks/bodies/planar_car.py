@@ -25,7 +25,8 @@ def attitude_on_ground(yaw: ca.SX, slope: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 class PlanarCar(RigidBodyPorts):
-    """Newton and Euler in the plane of the ground: forward, sideways, yaw; gravity pulls along a slope.
+    """The body of a car that moves in the plane of the ground: forward, sideways, yaw.
+    Newton and Euler; gravity pulls along a slope.
 
     m (du/dt - v r) = Fx, m (dv/dt + u r) = Fy, Iz dr/dt = Mz, as in the single-track model of [CommonRoad]. The wheels
     carry the weight and the moments of the forces at the height of the centre of mass; of the lateral part the front

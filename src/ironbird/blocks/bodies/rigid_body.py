@@ -65,7 +65,8 @@ class RigidBodyPorts(Block):
 
 
 class RigidBody(RigidBodyPorts):
-    """Newton and Euler with a unit quaternion, [Dai] Eq. 5 and [RflyModel] 6.5.
+    """The rigid body of an aircraft over a flat earth: position, velocity, attitude and rates from forces and moments.
+    Newton and Euler with a unit quaternion, [Dai] Eq. 5 and [RflyModel] 6.5.
 
     Valid while the curvature and rotation of the earth do not matter: a few kilometres, subsonic. Not modelled:
     Coriolis acceleration, bending, sloshing, momentum of leaving mass.

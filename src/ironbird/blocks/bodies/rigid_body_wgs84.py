@@ -16,7 +16,8 @@ from ironbird.symbolic.rotation import inverse_3x3, north_east_down
 
 
 class RigidBodyWgs84(RigidBodyPorts):
-    """Newton and Euler in earth-fixed axes with Coriolis acceleration [Stevens] 1.7.
+    """The rigid body of an aircraft over the rotating ellipsoid WGS 84.
+    Newton and Euler in earth-fixed axes with Coriolis acceleration [Stevens] 1.7.
 
     Can replace `RigidBody`. `gravity_N` must contain the centrifugal part, as `GravityWgs84` gives it.
     N is the local level at the present position for velocity, attitude and rates; `p_NB_N` is

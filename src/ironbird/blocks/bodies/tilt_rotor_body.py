@@ -43,7 +43,8 @@ def _about_y(angle: ca.SX) -> ca.SX:
 
 
 class TiltRotorBody(RigidBodyPorts):
-    """The multi-body model of a tilt-rotor with two tilting rotors, [ProVANT] Sec. 3 and Fig. 9.
+    """The multi-body model of an aircraft with two tilting rotors, [ProVANT] Sec. 3 and Fig.
+    9.
 
     The published model is Lagrange's with Euler angles in axes forward-left-up; this one has the same eight degrees of
     freedom in the project's frames, with a quaternion and the velocities (v, w, tilt rates) in body axes, so that no

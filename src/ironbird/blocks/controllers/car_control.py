@@ -39,7 +39,8 @@ class PathPorts(ManualPorts):
 
 
 class CarControl(PathPorts, Block):
-    """Stanley steering with the curvature of the path fed forward, and a PI controller of the speed. Sampled.
+    """Steers a car along a path and holds its speed. Sampled.
+    Stanley steering with the curvature of the path fed forward, and a PI controller of the speed.
 
     delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at the
     centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited so that
@@ -104,7 +105,8 @@ class CarControl(PathPorts, Block):
 
 
 class RoverControl(PathPorts, Block):
-    """Wheel speeds of a differential drive: feed-forward of the path, and feedback of both errors. Sampled.
+    """Computes the wheel speeds that keep a rover with differential drive on its path. Sampled.
+    Feed-forward of the path, and feedback of course error and distance across the path.
 
     Yaw rate = c V + k_course course + V k_cross e; forward speed falls with the cosine of the course error, so that a
     rover with another heading turns on the spot. Wheels that would be too fast are slowed down together. Linear

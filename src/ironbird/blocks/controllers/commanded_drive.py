@@ -198,7 +198,7 @@ class DriveCommands(DrivePorts, _Base):
 
 
 class CommandedGroundNavigator(DriveCommands, GroundNavigator):
-    """`GroundNavigator` with commands from outside, for cars and rovers. Sampled.
+    """`GroundNavigator` that also takes commands on the way (modes, sticks, set-points), for cars and rovers. Sampled.
 
     In a mission it behaves as `GroundNavigator`. Else it follows the straight line to the commanded position, or,
     without one, the commanded course from where it is. Speed rises by at most `slewing` and falls by at most twice
@@ -246,7 +246,7 @@ class CommandedGroundNavigator(DriveCommands, GroundNavigator):
 
 
 class CommandedPathNavigator(DriveCommands, PathNavigator):
-    """`PathNavigator` with commands from outside, for boats and vehicles that dive with fins. Sampled.
+    """`PathNavigator` of a boat or diving vehicle that also takes commands: modes, sticks, set-points. Sampled.
 
     The mission is that of `PathNavigator`, and so is the line of sight to a commanded position: the course points at
     the line `lookahead` ahead. Without a position the course and the speed are those commanded; the depth is held or
@@ -297,7 +297,7 @@ class CommandedPathNavigator(DriveCommands, PathNavigator):
 
 
 class CommandedMarineNavigator(DrivePorts, MarineNavigator):
-    """`MarineNavigator` with commands from outside, for craft that hold a place in all axes. Sampled.
+    """`MarineNavigator` that also takes commands (modes, sticks, set-points), for craft that hold a position. Sampled.
 
     Hold keeps the position; land surfaces there; return goes home at the present depth. Sticks: `position` speeds along
     and across the heading, depth by throttle; the place is held when they are centred. `altitude` is the same, and

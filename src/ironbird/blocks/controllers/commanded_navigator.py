@@ -320,7 +320,8 @@ class HoverCommands(CommandPorts, _Base):
 
 
 class CommandedNavigator(HoverCommands, Navigator):
-    """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts.
+    """`Navigator` of a multicopter that also takes commands in flight: modes, sticks and set-points.
+    Set-points go down to attitudes, rates and thrusts.
 
     Sampled. Modes, missions and failsafes are `Navigator`'s; arming, sticks and set-points as in `HoverCommands`.
     Not modelled: fly-by turns, sticks that take over a mission by themselves.
@@ -331,7 +332,8 @@ class CommandedNavigator(HoverCommands, Navigator):
 
 
 class CommandedHelicopterNavigator(HoverCommands, Navigator):
-    """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give.
+    """`Navigator` of a helicopter that also takes commands in flight: modes, sticks and set-points.
+    A commanded attitude and thrust become the acceleration they give.
 
     Sampled. Its controller takes no attitudes: a thrust T along the tilted axis k becomes a = g (e_z - k T / T_hover).
     All else as `CommandedNavigator`. Not modelled: rates, blade angles by command, autorotation by command.
@@ -341,7 +343,8 @@ class CommandedHelicopterNavigator(HoverCommands, Navigator):
 
 
 class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
-    """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position.
+    """`SpiralNavigator` of a tilt-rotor that also takes commands in flight.
+    Positions and velocities, and sticks in mode `position`.
 
     Sampled. Spirals remain items of its mission; any other command ends one. All else as `CommandedNavigator`. Not
     modelled: attitudes, thrusts and accelerations by command (its controller has no ports for them), tilt by command.
@@ -351,7 +354,8 @@ class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
 
 
 class CommandedVtolNavigator(HoverCommands, VtolNavigator):
-    """`VtolNavigator` with commands from outside: in hover those of a multicopter, and ways on wings. Sampled.
+    """`VtolNavigator` that also takes commands in flight. Sampled.
+    In hover those of a multicopter, and positions to fly to on wings.
 
     With `wings` 1 the way to a place that is held (`goto`) is flown on wings if it is longer than `wing_distance`; any
     other command, or `wings` 0, brings the vehicle back to hover first. Sticks and set-points act in hover. Not

@@ -51,7 +51,7 @@ LEVEL_LEASH_M = 15.0  # m by which sticks may lead the height away from the vehi
 
 
 class CommandedWingNavigator(CommandPorts, WingNavigator):
-    """`WingNavigator` with commands from outside. Sampled.
+    """`WingNavigator` of a fixed wing that also takes commands in flight: modes, sticks and set-points. Sampled.
 
     Sticks: `stabilized` bank, pitch and throttle; `altitude` bank, climb rate by pitch (the height is held when it is
     centred), speed by throttle; `position` the same, and with a centred roll stick the line over ground is held.
@@ -238,7 +238,8 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
 
 
 class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
-    """`RunwayNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
+    """`RunwayNavigator` of a fixed wing on wheels that also takes commands in flight, as `CommandedWingNavigator`.
+    Sampled.
 
     After a landing it cannot take off again. Not modelled: taxiing by sticks.
     """
@@ -247,7 +248,8 @@ class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
 
 
 class CommandedRoadNavigator(CommandedWingNavigator, RoadNavigator):
-    """`RoadNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
+    """`RoadNavigator` of an aircraft that also drives on roads, with commands in flight. Sampled.
+    It takes the commands of `CommandedWingNavigator`.
 
     Its missions drive and fly; commands act only in the air. Not modelled: driving by sticks.
     """

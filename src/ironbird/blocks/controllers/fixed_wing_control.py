@@ -21,7 +21,8 @@ LINE, ORBIT, BANK = 0.0, 1.0, 2.0  # kinds of path
 
 
 class FixedWingControl(Block):
-    """L1 guidance along lines and circles; total energy to throttle and pitch (TECS); attitude loops. Sampled.
+    """Controls a fixed-wing aircraft along lines and circles: L1 guidance, total energy control (TECS), attitude loops.
+    Sampled.
 
     Guidance is [Park2004] in the form of open autopilots: the lateral acceleration leads to a point of the path one L1
     length ahead, which is set by a period and a damping ratio of the linear error; on a circle the same second-order

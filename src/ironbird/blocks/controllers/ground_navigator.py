@@ -33,7 +33,8 @@ class _Place:
 
 
 class GroundNavigator(MissionTable):
-    """Drives along the legs between waypoints, round corners on arcs, and stops at items with a hold time. Sampled.
+    """Guides a car or rover along the legs between waypoints and round corners on arcs. Sampled.
+    It stops at items that have a hold time.
 
     An arc has `turn_radius`, or less where a leg is short; on it the speed keeps the lateral acceleration below
     `lateral_acceleration`, and before arcs and stops the vehicle slows down with `acceleration`. Off the path,

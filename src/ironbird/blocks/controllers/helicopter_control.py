@@ -18,7 +18,8 @@ MOST_TAIL_TRIM = 0.2  # rad: limit of the yaw rate integral
 
 
 class HelicopterControl(CascadePorts):
-    """Position P, velocity PI, tilt PI on the fly-bar's own rate control, heading P on a yaw rate PI (gyro). Sampled.
+    """Controls a helicopter from position to collective, cyclic and tail pitch by cascaded loops. Sampled.
+    Position P, velocity PI, tilt PI on the fly-bar's own rate control, heading P on a yaw rate PI (gyro).
 
     The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic pitch,
     tau p = B d_lat [Gavrilets2015]: so the tilt error sets a rate and the rate sets the cyclic pitch, slowly enough not

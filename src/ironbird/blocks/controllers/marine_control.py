@@ -37,7 +37,8 @@ def _declare_thrusters(block: Block, thrusters: int) -> None:
 
 
 class StationControl(ManualPorts, Block):
-    """Position and attitude in six degrees of freedom by cascaded loops, for craft with thrusters for all of them.
+    """Holds position and attitude of an underwater vehicle in six degrees of freedom by cascaded loops.
+    For craft with thrusters for all of them.
 
     Position gives velocity, velocity (with an integral that compensates current and buoyancy) gives force; roll and
     pitch are kept level, yaw follows. Gains are per unit of the mass that moves, added mass included; with `quadratic`
@@ -140,7 +141,7 @@ class CoursePorts(ManualPorts):
 
 
 class CourseControl(CoursePorts, Block):
-    """Speed by surge force and course by yaw moment, for boats that are guided along a path.
+    """Controls speed and course of a boat by surge force and yaw moment, for boats that are guided along a path.
 
     Heading is course less drift angle; heading error gives yaw rate, yaw rate error gives the moment. The boat slows
     down while it has another heading. A boat that has sway thrusters damps its slip through the water with them. Not
@@ -182,7 +183,7 @@ class CourseControl(CoursePorts, Block):
 
 
 class FinControl(CoursePorts, Block):
-    """Course by a rudder, depth by pitch and stern planes, speed by the propeller, for torpedo-shaped vehicles.
+    """Controls course, depth and speed of a torpedo-shaped vehicle: rudder, pitch by stern planes, propeller.
 
     Depth error gives pitch, pitch error the stern plane: successive loops as in [FossenPVS] vehicles/remus100.py.
     Not modelled: gain scheduling with speed (gains hold near the cruise speed), ballast control, hovering.

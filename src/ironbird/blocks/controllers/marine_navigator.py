@@ -31,7 +31,8 @@ class MissionPorts(MissionTable):
 
 
 class MarineNavigator(MissionPorts):
-    """A point that runs along the legs with limited speed and acceleration, for craft that can hold a place. Sampled.
+    """Moves the set-point along the legs of a mission with limited speed and acceleration. Sampled.
+    For craft that can hold a position.
 
     A waypoint is done when the point and the vehicle have been there for its hold time; `land` means to surface at
     the present place. The heading turns to that of the item at `yaw_rate`. Not modelled: modes other than the
@@ -90,7 +91,8 @@ class MarineNavigator(MissionPorts):
 
 
 class PathNavigator(MissionPorts):
-    """Line-of-sight guidance along straight legs, [Fossen2021] Ch. 12, for craft that cannot stop or go sideways.
+    """Guides a boat or diving vehicle along straight legs by line of sight, [Fossen2021] Ch. 12.
+    For craft that cannot stop or go sideways.
 
     The course points at the leg `lookahead` ahead of the nearest place on it; that place is `position_set`, so that
     its distance from the vehicle is the error across the path. A leg is done when less than `arrived` of it is left.

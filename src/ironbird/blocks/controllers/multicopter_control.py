@@ -34,7 +34,8 @@ def _fold(pick: Callable[[ca.SX, ca.SX], ca.SX], values: list[ca.SX]) -> ca.SX:
 
 
 class MulticopterControl(CascadePorts):
-    """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
+    """Controls a multicopter from position to rotor commands by cascaded loops, for any rotor layout.
+    Position P, velocity PI, attitude P, rate PI, and control allocation.
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is sin(angle/2) times the axis
     [Brescianini2013], of the tilt first and separately of the turn about the thrust axis [Brescianini2020], so that a

@@ -42,7 +42,8 @@ BELOW_FENCE_M = 2.0  # m by which a return stays below the height limit
 
 
 class Navigator(MissionTable):
-    """Mode machine of an autopilot: take-off, hold, mission, return, land, offboard, and failsafes. Sampled.
+    """Runs the missions, modes and failsafes of a multicopter: take-off, hold, mission, return, land, offboard.
+    Sampled.
 
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of commands at the same time
     landing has precedence over return, return over take-off, [RflyModel] 9.2.1.2; failsafes have precedence over all:

@@ -19,7 +19,7 @@ CLOSE_MPS = 1.0  # m/s, speed error below which it is integrated
 
 
 class RoadNavigator(RunwayNavigator):
-    """`RunwayNavigator` that drives to waypoints on the ground. Sampled.
+    """`RunwayNavigator` of an aircraft that also drives on roads, to waypoints on the ground. Sampled.
 
     Waypoints without a height in front of the take-off are driven to on straight legs with the propeller off: the
     wheels are driven by a proportional-integral law of the speed, which falls towards corners and the end with

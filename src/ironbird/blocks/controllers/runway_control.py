@@ -14,7 +14,8 @@ SLOWEST_ROLL_MPS = 2.0  # m/s, lower bound of the speed in the limit of the whee
 
 
 class RunwayControl(FixedWingControl):
-    """`FixedWingControl`, and while `rolling` nose wheel and rudder steer along the line. Sampled.
+    """`FixedWingControl` of an aircraft on wheels: while it is `rolling`, nose wheel and rudder steer along the line.
+    Sampled.
 
     Line-of-sight guidance [Fossen2021] Sec. 12.3: the heading leads to a point of the line `look_ahead` before the
     vehicle; the heading error gives a yaw rate, which the nose wheel produces as in the bicycle model, tan(delta) = L r

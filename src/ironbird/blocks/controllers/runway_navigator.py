@@ -14,7 +14,7 @@ TOUCHES_M = 0.15  # height of the wheels below which the vehicle counts as rolli
 
 
 class RunwayNavigator(WingNavigator):
-    """`WingNavigator` that takes off from a runway. Sampled.
+    """`WingNavigator` of a fixed wing on wheels: it takes off from a runway and rolls out after the landing. Sampled.
 
     Before the start the brakes hold. Take-off: brakes off, full throttle, along the runway (`launch_course` through
     `point_0`) with the pitch of the standing vehicle; at `rotate_speed` through the air the nose goes up to

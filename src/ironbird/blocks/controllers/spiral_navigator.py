@@ -13,7 +13,7 @@ FOREVER_S = 1e9
 
 
 class SpiralNavigator(Navigator):
-    """`Navigator`, and for mission items of kind `spiral` the climbing circle of [ProVANT] Eq. 1. Sampled.
+    """`Navigator` that also flies climbing circles: mission items of kind `spiral`, [ProVANT] Eq. 1. Sampled.
 
     A spiral starts at the item's place, north-most, and takes the item's hold time: `spiral_turns` turns with
     `spiral_radius` while the point climbs `spiral_climb`. While it lasts, the mode machine works in a frame that moves

@@ -14,7 +14,8 @@ STEEPEST_COSINE = 0.1  # cosine of pitch at which roll and yaw rates can still b
 
 
 class TiltRotorLqr(Block):
-    """u = u_trim - K xi with integrals of position and yaw by the trapezoid rule, [ProVANT] Sec. 3. Sampled.
+    """Controls a tilt-rotor by linear-quadratic state feedback with integrals of position and yaw, [ProVANT] Sec. 3.
+    Sampled. u = u_trim - K xi, integrals by the trapezoid rule.
 
     xi is (position, roll, pitch, yaw, tilts, velocity, rates of the angles, tilt rates, integrals) minus their
     set-points, in the project's frames. As an addition to the published law, horizontal deviations are turned into the

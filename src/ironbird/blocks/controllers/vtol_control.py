@@ -24,7 +24,8 @@ LEARN_S = 1.0  # time over which the thrust in hover is averaged
 
 
 class VtolControl(Block):
-    """Lift, thrust and attitude on wings; in a transition the rotors carry what the wings do not. Sampled.
+    """Controls a VTOL aircraft on its wings and in transitions, in which the rotors carry what the wings do not.
+    Sampled.
 
     Line following by lateral acceleration towards a point ahead on the line, 2 V^2 / L1 sin(eta) [Park2004]. The angle
     of attack comes from lift = weight with the known lift slope, climb is added to it, thrust is drag, climb and

@@ -33,7 +33,8 @@ SLOW_SHARE = 0.7  # commanded airspeed while slowing down, as a share of that at
 
 
 class VtolNavigator(Navigator):
-    """The multicopter's navigator, with a second machine of five stages that flies long legs on wings. Sampled.
+    """Runs missions, modes and failsafes of a VTOL aircraft, with long legs on wings. Sampled.
+    It is the multicopter's `Navigator` with a second state machine of five stages for the legs on wings.
 
     A leg of a mission, or the way home, that is longer than `wing_distance` is flown in this order: turn to it,
     transition, cruise along the line, slow down on the wings in time to stop at the end, and stop on the rotors. Way

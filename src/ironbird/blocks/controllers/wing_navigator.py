@@ -38,7 +38,8 @@ LEAST_WIND_MPS = 1.0  # m/s; with less tailwind the course is kept
 
 
 class WingNavigator(MissionTable):
-    """Mode machine of a wing's autopilot on the mission table of the multicopter's navigator. Sampled.
+    """Runs missions, modes and landings of a fixed wing, with the same mission table as the multicopter's navigator.
+    Sampled.
 
     Take-off [RflyModel] 9.2.2.1: a launcher is fired, full throttle, a fixed pitch and a straight course until the
     height is reached; every mission of a vehicle that begins on the ground begins so. Waypoints: straight legs on which

@@ -8,7 +8,7 @@ from ironbird.symbolic.rotation import norm
 
 
 class AirData(Block):
-    """Velocity relative to the air, [Dai] Sec. II-B: v_rel = v - v_wind; the wind is the sum of Eq. 6.
+    """Computes the velocity relative to the air, v_rel = v - v_wind, [Dai] Sec. II-B; the wind is the sum of Eq. 6.
 
     With `turning` also the angular velocity relative to rotating air (angular gusts).
     """

@@ -24,7 +24,8 @@ LAYERS = (
 
 
 class AtmosphereIsa(Block):
-    """International standard atmosphere [ICAO7488], -5 to 80 km, with an offset of temperature and pressure.
+    """Gives temperature, pressure and density of the standard atmosphere at the vehicle's height [ICAO7488].
+    Valid from -5 to 80 km. Temperature and pressure may have an offset.
 
     Heights are taken as heights above mean sea level. Not modelled: humidity, weather, diurnal change.
     """

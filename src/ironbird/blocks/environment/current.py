@@ -9,7 +9,7 @@ from ironbird.model.signal import Out, Param
 
 
 class Current(Block):
-    """Steady current of a given speed and direction, [Fossen2021] Ch. 10 in the horizontal plane.
+    """Gives a steady water current of a given speed and direction, [Fossen2021] Ch. 10 in the horizontal plane.
 
     Not modelled: change with depth, place and time (a change during a run acts at once, without the force of
     accelerating water), tide, waves.

@@ -7,7 +7,7 @@ from ironbird.model.signal import In, Out
 
 
 class ExternalWind(Block):
-    """A part of the wind that is an input from outside the kernel, held until the next value.
+    """A part of the wind that comes from outside the compiled model as an input, held until the next value.
 
     Not modelled: a gradient along the vehicle, so it causes no moment by itself.
     """

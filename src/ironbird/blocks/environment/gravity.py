@@ -11,7 +11,8 @@ from ironbird.symbolic import earth
 
 
 class GravityWgs84(Block):
-    """Gravitation of the oblate earth (point mass and J2) plus the centrifugal part [Stevens] 1.6-1.7.
+    """Gives gravity at a position over the WGS 84 earth, [Stevens] 1.6-1.7.
+    Gravitation of the oblate earth (point mass and J2) plus the centrifugal part.
 
     Within 0.12 mm/s^2 of the normal gravity formula, the difference is due to J4 and above. Not modelled: J4 and above,
     anomalies, tides.
@@ -44,7 +45,7 @@ class GravityWgs84(Block):
 
 
 class GravityUniform(Block):
-    """Gravity that is the same everywhere and points straight down."""
+    """Gives gravity that is the same everywhere and points straight down."""
 
     source = "[RflyModel] 6.2, item 1"
 

@@ -16,7 +16,7 @@ NANOTESLA = 1e-9
 
 
 class MagneticWmm(Block):
-    """Field and first derivatives at the take-off point: B(p) = B0 + G p.
+    """Gives the earth's magnetic field near the take-off point, linear in position: B(p) = B0 + G p.
 
     `local_field` computes B0 and G from WMM2025. Up to 70 degrees of latitude it is within 1.2 nT (0.7 nT at middle
     latitudes) for 20 km around and 5 km above the take-off point; farther flights update the values

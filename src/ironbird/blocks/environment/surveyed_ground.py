@@ -9,7 +9,8 @@ from ironbird.model.signal import In, Out
 
 
 class SurveyedGround(Block):
-    """The ground near the vehicle as a tangent plane that is given from outside, in place of `Terrain`.
+    """Gives the ground under the vehicle as a tangent plane that comes from outside the model.
+    For example from a height map or a world, in place of `Terrain`.
 
     It is looked up every few milliseconds at the vehicle's place (the `TerrainZ` of [RflyModel] 5.3): exact on each
     triangle of a grid; where the vehicle comes to the next one, the plane changes at the next look-up.

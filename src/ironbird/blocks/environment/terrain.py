@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out, Param
 
 
 class Terrain(Block):
-    """A sloping plane with round hills on it: the ground near the vehicle as a tangent plane.
+    """Gives the ground under the vehicle as a tangent plane: a sloping plane with round hills on it.
 
     Contact parts use the plane at the given place, so that the look-up may run slowly. Not modelled: steps,
     overhangs, obstacles.

@@ -13,7 +13,8 @@ SLOWEST_RADPS = 0.05  # rad/s, least frequency of encounter of a vehicle that ru
 
 
 class Waves(Block):
-    """Elevation and slope of the surface at the vehicle by the linear model h(s) = K s / (s^2 + 2 l w s + w^2).
+    """Gives elevation and slope of the sea surface at the vehicle, by a linear filter of noise.
+    h(s) = K s / (s^2 + 2 l w s + w^2).
 
     [Fossen2021] Ch. 10, after Pierson-Moskowitz; `damping` 0.26 fits that spectrum, 0.1 the narrower JONSWAP one. The
     deviation of the elevation is Hs / 4. w is the frequency of encounter w_0 - w_0^2 U cos(b) / g. Without a

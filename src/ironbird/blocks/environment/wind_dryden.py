@@ -15,7 +15,8 @@ SLOWEST_MPS = 1.0  # m/s, lower bound of the filters' speed, so that a hovering 
 
 
 class WindDryden(Block):
-    """Three velocity components of [MIL8785C] 3.7.2 and 3.7.3, low and medium altitude, made at a sample rate.
+    """Generates Dryden turbulence as three velocity components, low and medium altitude, [MIL8785C] 3.7.2 and 3.7.3.
+    Sampled.
 
     The turbulence part of [Dai] Eq. 6. Each filter is sampled exactly (its covariance over a sample is that of
     the continuous filter), so that the variance is right at any sample time; the first sample is drawn from the

@@ -11,7 +11,7 @@ NOT_YET_S = 1e11  # s, later than any run, and below the limit of divergence
 
 
 class WindGust(Block):
-    """[MIL8785C] 3.7.3.3 in time: rises as (1 - cos)/2, holds, and falls the same way. Sampled.
+    """Generates a (1 - cos) gust that rises, holds and falls in time, [MIL8785C] 3.7.3.3. Sampled.
 
     The gust part of [Dai] Eq. 6. The document gives the shape over distance; here the rise is a time, so that it also
     acts on a hovering vehicle. One pulse begins at `start_time`. A second one begins at the first sample at which

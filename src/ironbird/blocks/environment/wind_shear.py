@@ -15,7 +15,8 @@ HIGHEST_M = 1000 * FOOT_M
 
 
 class WindShear(Block):
-    """Logarithmic profile of [MIL8785C] 3.7.3.4: W20 ln(h / z0) / ln(20 ft / z0), constant above 1000 ft.
+    """Gives the wind's increase with height as a logarithmic profile, [MIL8785C] 3.7.3.4.
+    W20 ln(h / z0) / ln(20 ft / z0), constant above 1000 ft.
 
     The shear part of [Dai] Eq. 6. Not modelled: turning of the wind with height.
     """

@@ -7,7 +7,7 @@ from ironbird.model.signal import Out, Param
 
 
 class WindSteady(Block):
-    """Constant wind velocity, the prevailing part of [Dai] Eq. 6."""
+    """Gives a constant wind velocity, the prevailing part of [Dai] Eq. 6."""
 
     source = "[Dai] Eq. 6"
 

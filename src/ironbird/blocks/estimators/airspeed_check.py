@@ -18,7 +18,7 @@ SLOWEST_SHARE = 0.5  # share of the trim speed: lower bound of the speed by lift
 
 
 class AirspeedCheck(Block):
-    """Pitot airspeed while three checks hold, else airspeed without the tube. Sampled.
+    """Validates the pitot airspeed by three checks; while one fails, airspeed is estimated without the tube. Sampled.
 
     Lift gives the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
     times the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch

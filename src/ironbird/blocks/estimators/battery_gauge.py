@@ -16,7 +16,8 @@ CELL_V = tuple(float(cell_voltage(share)) for share in SHARES)  # at rest
 
 
 class BatteryGauge(Block):
-    """The smaller of the remaining charge by counted current and by cell voltage. Sampled.
+    """Estimates the remaining charge of a battery: the smaller of the values by counted current and by cell voltage.
+    Sampled.
 
     The drop over `resistance` is added to the measured voltage, which gives that of a battery at rest; after a low-pass
     it is looked up in the discharge curve of `Battery`, linear between points. It is used below three tenths of the

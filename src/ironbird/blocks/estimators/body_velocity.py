@@ -7,7 +7,10 @@ from ironbird.model.signal import In, Out
 
 
 class BodyVelocity(Block):
-    """v_B = R_NB^T v_N of an estimator, for controllers that use body axes. Not modelled: any delay or error."""
+    """Turns the velocity of an estimator into body axes, v_B = R_NB^T v_N, for controllers that use them.
+
+    Not modelled: any delay or error.
+    """
 
     source = "closed form of this project"
     role = "estimator"

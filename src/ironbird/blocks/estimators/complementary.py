@@ -21,7 +21,8 @@ from ironbird.symbolic.smooth import limit_length, wrap_angle
 
 
 class ComplementaryFilter(EstimatorPorts):
-    """Explicit complementary filter with bias integral, [Mahony2008] Eq. 32, and fixed-gain observers of the path.
+    """Estimates attitude, gyro bias, position and velocity by a complementary filter and observers of fixed gain.
+    Explicit complementary filter with bias integral, [Mahony2008] Eq. 32.
 
     The level error is the cross product of measured and expected up direction, the heading error the angle of the
     horizontal field; both enter as angular velocity. In sustained turns the accelerometer shows a false level, and so

@@ -53,7 +53,8 @@ LARGEST = 1e9  # above every innovation
 
 
 class ErrorStateEkf(EstimatorPorts):
-    """20 to 25 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
+    """Estimates position, velocity, attitude and sensor biases by an error-state Kalman filter with 20 to 25 states.
+    Errors about a nominal state, the attitude error local in B, [Sola2017] ch. 5 to 7.
 
     Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid).
     Every FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused

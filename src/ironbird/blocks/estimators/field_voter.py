@@ -10,7 +10,8 @@ from ironbird.model.signal import In, Param, State
 
 
 class FieldVoter(Selector):
-    """`Selector` of magnetometers that prefers the one nearest to the model of the earth's field. Sampled.
+    """Selects among redundant magnetometers the one nearest to the model of the earth's field. Sampled.
+    It is a `Selector`.
 
     Each field is turned into N by the estimator's attitude; its distance from `field_0`, averaged, counts in strength,
     inclination and heading. The magnetometer in use is replaced when another is closer by `margin`. So two are enough

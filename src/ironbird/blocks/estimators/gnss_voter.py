@@ -28,7 +28,7 @@ HEIGHT_M = 5.0  # m of difference from the barometer that count as much as a thr
 
 
 class GnssVoter(Block):
-    """Passes on all signals of the most trusted receiver. Sampled.
+    """Selects the most trusted of several GNSS receivers and passes on all its signals. Sampled.
 
     A receiver is left out while a stamp of its position or velocity is old, one of them stays exactly the same, it has
     no fix, or, for `hold_time`, its positions did not move according to its velocity (a leaking sum of the difference),

@@ -14,7 +14,8 @@ SECOND = 4.0  # thresholds by which the last two of three or more units may diff
 
 
 class ImuVoter(Block):
-    """Component-wise median of all usable units; the mean of two; the one that is left.
+    """Combines redundant inertial units into one measurement and leaves out faulty ones.
+    Component-wise median of all usable units; the mean of two; the one that is left.
 
     A unit is left out while its stamp is old or its accelerometer or gyro gives exactly the same numbers over many
     samples; with three or more also if its mean distance from the median was above a threshold and well above that of

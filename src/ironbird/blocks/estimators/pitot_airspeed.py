@@ -10,7 +10,8 @@ from ironbird.model.signal import In, Out, Param
 
 
 class PitotAirspeed(Block):
-    """True airspeed sqrt(2 q / rho) with the density of measured static pressure and an assumed temperature. Sampled.
+    """Computes the true airspeed sqrt(2 q / rho) from measured dynamic and static pressure and an assumed temperature.
+    Sampled.
 
     A temperature that is 10 K off makes an error of 1.7 %. Zero where the dynamic pressure is not positive. Not
     modelled: compressibility, zeroing of the sensor before the flight.

@@ -22,7 +22,8 @@ BAROMETER = {"baro_height": Out(unit="m", doc="height above take-off")}
 
 
 class Selector(Block):
-    """Passes on all signals of the first healthy source; the first signal of `carries` is the one compared.
+    """Selects the first healthy one of several redundant sensors and passes on all its signals.
+    The first signal of `carries` is the one compared.
 
     A source is left out while its stamp is old, its value stays exactly the same over many samples, or (three sources
     and more) its mean distance from the median was above the threshold within the hold time. With none left the last

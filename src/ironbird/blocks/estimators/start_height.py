@@ -9,7 +9,8 @@ from ironbird.model.signal import In, Out, Param, State
 
 
 class StartHeight(Block):
-    """Pressure altitude less its mean over the first samples, plus the height at which the vehicle started. Sampled.
+    """Computes the height above the start from pressure altitude, zeroed by its mean over the first samples. Sampled.
+    The height at which the vehicle started is added.
 
     Not modelled: weather that changes the pressure during the flight.
     """

@@ -11,7 +11,8 @@ from ironbird.symbolic.rotation import norm
 
 
 class AirframeDrag(Block):
-    """F = -C_d |v| v and M = -C_m |w| w per axis, [RflyModel] 6.2.
+    """Computes the air drag of an airframe, force and moment, per axis.
+    F = -C_d |v| v and M = -C_m |w| w, [RflyModel] 6.2.
 
     The document prints C_d (u^2, v^2, w^2), which points forward whatever the sign and turns away from the
     wind when two components differ; its own text says that drag follows the relative wind, which is |v| v. Coefficients

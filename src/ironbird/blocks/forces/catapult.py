@@ -13,7 +13,7 @@ LETS_GO_S = 0.002  # s in which the cradle opens
 
 
 class Catapult(Block):
-    """A straight rail: springs hold position and attitude across it, a steady force pulls along it over a stroke.
+    """A launch rail for fixed wings: springs hold the aircraft on it while a steady force pulls along it over a stroke.
 
     Before `launch` the aircraft is held along the rail too. At the end of the stroke the cradle opens and stays open.
     With an ideal rail the aircraft leaves with the speed sqrt(2 (F/m - g sin(pitch)) s), thrust and drag apart. Not

@@ -1,4 +1,4 @@
-"""Shared by propellers driven by a throttle: ports, and parameters by which drive and blades fail."""
+"""Ports and fault parameters that all blocks of a propeller with a throttle command have in common."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ironbird.symbolic.smooth import clip
 
 
 class DriveFaultPorts:
-    """Ports of a propeller with its drive in one block; `health` is of the drive, `blade_health` of the blades."""
+    """Ports and fault parameters of a propeller with its motor: `health` of the motor, `blade_health` of the blades."""
 
     throttle = In(unit="1", low=0.0, high=1.0, doc="command")
     airspeed = In(unit="m/s", low=0.0, high=50.0, doc="speed through the air")

@@ -16,7 +16,7 @@ SLOWEST_MPS = 1.0  # m/s; below it the power limit is that of this speed
 
 
 class DrivenWheelContact(WheelContact):
-    """`WheelContact` of which some wheels are driven: their motors push along the wheel.
+    """`WheelContact` of an aircraft of which some wheels are driven: their motors push along the wheel.
 
     The driven wheels share the force commanded by `drive`, up to a largest force and power. The force on the ground is
     limited to what rolling resistance, brake and side force leave of the friction circle. Not modelled: longitudinal

@@ -23,7 +23,8 @@ def yielding_rate(z: ca.SX, slip: ca.SX, farthest: ca.SX) -> ca.SX:
 
 
 class GroundContact(Block):
-    """F = k d + c d' across the ground, [RflyModel] 6.4, and Coulomb friction with elastic sticking.
+    """Computes the contact forces between the vehicle's feet or skids and the ground, with friction that holds at rest.
+    F = k d + c d' across the ground, [RflyModel] 6.4, and Coulomb friction with elastic sticking.
 
     Never pulls. Friction is an elasto-plastic bristle per point [Dupont2002]: below its limit it is a spring, so a
     vehicle at rest on a slope or in wind does not creep. The ground is the tangent plane that the terrain

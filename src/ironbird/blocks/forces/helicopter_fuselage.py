@@ -15,7 +15,8 @@ SLOWEST_WASH_MPS = 0.1  # m/s; below this downward flow through the main rotor i
 
 
 class HelicopterFuselage(Block):
-    """Drag areas per axis in the main rotor's downwash; fin and tail with lift by flow angle, limited by stall.
+    """Computes the air forces on a helicopter's fuselage, fin and tail.
+    Drag areas per axis in the main rotor's downwash; fin and tail with lift by flow angle, limited by stall.
 
     The wash reaches the tail when it is swept back far enough, [Gavrilets2015]. Forces of the fuselage act at the
     centre of mass. Not modelled: moments of the fuselage, drag of the hub, swirl, downwash that the wind blows to the

@@ -11,7 +11,7 @@ JACKKNIFE_RAD = 1.4  # drawbar and bumper touch
 
 
 class Hitch(Block):
-    """A ball that holds drawbar and car together: a stiff spring with damping between the two points.
+    """The ball hitch between car and trailer: a stiff spring with damping between the two points.
 
     The force acts on both, equal and opposite, in the plane of the ground; both may turn freely about it. Its stiffness
     is high, so that the gap stays below a millimetre in driving. Not modelled: play, weight of the drawbar on the car,

@@ -18,7 +18,8 @@ SEA_WATER = 1026.0  # kg/m^3
 
 
 class Damping(Block):
-    """F = -(d_1 exp(-f U) + d_2 |nu|) nu per axis, [Fossen2021] Ch. 6 with diagonal matrices.
+    """Computes the linear and quadratic damping of a hull in water.
+    F = -(d_1 exp(-f U) + d_2 |nu|) nu per axis, [Fossen2021] Ch. 6 with diagonal matrices.
 
     The linear part may fade with speed U where other parts take over. Not modelled: coupling of axes, free surface.
     """
@@ -45,7 +46,8 @@ class Damping(Block):
 
 
 class ManoeuvringDamping(Block):
-    """Damping in surge, sway and yaw with cross terms as in [Skjetne2004] and [Fossen2021] Ch. 6.
+    """Computes the damping of a ship in surge, sway and yaw with cross terms.
+    As in [Skjetne2004] and [Fossen2021] Ch. 6.
 
     Names are those of hydrodynamic derivatives: `Y_rv` is the factor of |r| v in the sway force. Valid in the range
     in which they were identified, for the model ship up to about 0.5 m/s. Not modelled: heave, roll, pitch, waves.
@@ -83,7 +85,8 @@ class ManoeuvringDamping(Block):
 
 
 class CrossFlowDrag(Block):
-    """Drag of strips across the flow, Y = -rho/2 T C_d sum |v + x r| (v + x r) dx, [Fossen2021] Ch. 6.
+    """Computes the drag of a hull that moves sideways or turns, summed over strips, [Fossen2021] Ch. 6.
+    Y = -rho/2 T C_d sum |v + x r| (v + x r) dx.
 
     Evaluated at `strips` + 1 places from stern to bow with equal weight, as Fossen's published program does; with 20
     strips this is 5 % more than the integral in sway and 21 % more in a pure turn. Not modelled: the vertical plane,
@@ -119,7 +122,8 @@ class CrossFlowDrag(Block):
 
 
 class LiftDrag(Block):
-    """Lift and drag of a slender hull as a wing of small aspect ratio, [FossenPVS] lib/gnc.py after [BeardMcLain].
+    """Computes lift and drag of a slender hull as a wing of small aspect ratio.
+    [FossenPVS] lib/gnc.py after [BeardMcLain].
 
     C_L = C_La a and C_D = C_D0 + C_L^2 / (pi e A) with the angle of attack a in the vertical plane. Valid without
     stall, below some 20 degrees. Not modelled: side force of sideslip (cross-flow drag), moment, stall.
@@ -149,7 +153,7 @@ class LiftDrag(Block):
 
 
 class Buoyancy(Block):
-    """Buoyancy rho g V of a submerged body at its centre, [Fossen2021] Ch. 4; weight belongs to the body.
+    """Computes the buoyancy rho g V of a submerged body at its centre, [Fossen2021] Ch. 4; weight belongs to the body.
 
     Near the surface the share under water falls linearly over `height`, from the whole body to none. Not modelled:
     shift of the centre while surfacing, compression with depth, waves.
@@ -180,7 +184,8 @@ class Buoyancy(Block):
 
 
 class Hydrostatics(Block):
-    """Restoring force of a floating hull, -G (z, roll, pitch), [Fossen2021] Ch. 4, about the body's origin.
+    """Computes the restoring force and moment of a floating hull in heave, roll and pitch, about the body's origin.
+    -G (z, roll, pitch), [Fossen2021] Ch. 4.
 
     At z = 0 and level the water carries `balanced_mass` whose weight acts at `balanced_at`; additional weight sinks it
     further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Buoyancy is vertical; Fossen's
@@ -223,7 +228,8 @@ class Hydrostatics(Block):
 
 
 class ControlFin(Block):
-    """A pair of fins behind a servo: lift -rho/2 U^2 A C_L d along `normal`, drag rho/2 U^2 A C_L d^2.
+    """A pair of fins under water, moved by a servo: lift and drag by deflection.
+    Lift -rho/2 U^2 A C_L d along `normal`, drag rho/2 U^2 A C_L d^2.
 
     U is the speed in the plane of the hull's axis and `normal`, as [FossenPVS] vehicles/remus100.py. Not modelled:
     stall, the angle that the hull's own motion gives the flow, propeller wash.

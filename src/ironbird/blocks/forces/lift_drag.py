@@ -12,7 +12,8 @@ from ironbird.symbolic.smooth import wrap_angle
 
 
 class LiftDragSurface(Block):
-    """Lift, drag and moment of a wing, tail or fin at its centre of pressure, the Gazebo LiftDrag plug-in [LiftDrag].
+    """Computes lift, drag and moment of a wing, tail or fin at its centre of pressure.
+    It is the Gazebo LiftDrag plug-in [LiftDrag].
 
     Coefficients are piecewise linear in the angle of attack, which counts from the surface's angle of no lift, and end
     at those of a flat plate. Flow along the span has no effect. Corrected against the plug-in: it compares the angle of

@@ -9,7 +9,8 @@ from ironbird.model.signal import In, Out, Param
 
 
 class ShiftedLoad(Block):
-    """Moment of the weight at an offset: M = r x m g in body axes, [CopterSim] section 9.
+    """Computes the moment of a load that has shifted off the centre of mass.
+    M = r x m g in body axes, [CopterSim] section 9.
 
     Zero while the offset is zero. Not modelled: the change of inertia, the coupling of the offset with acceleration.
     """

@@ -14,7 +14,8 @@ FLAP_LAG = 16.0  # [Gavrilets2015]: tau_e = 16 / (gamma_fb Omega)
 
 
 class MainRotor(RotorDisc, Block):
-    """Thrust of the blades in the flow that they induce, a tip-path plane that tilts with a lag, and torque.
+    """The main rotor of a helicopter: thrust, torque, and the tilt of its tip-path plane.
+    Thrust is that in the flow which the rotor induces; the tilt has a lag.
 
     Tilt back `a1` and to the right `b1` follow the cyclic pitch through the fly-bar, lag behind a turning body and are
     tilted back by flight through the air. Thrust is normal to the tip-path plane (small angles), the hub's spring turns

@@ -15,7 +15,8 @@ SOFT_MPS = 0.1  # below this speed restitution fades into damping, so that a veh
 
 
 class ObstacleContact(Block):
-    """A hull of balls against the nearest obstacles, [RflyModel] 6.3 with springs for its impulses.
+    """Computes the contact forces of a hull, represented by balls, with the nearest obstacles.
+    [RflyModel] 6.3 with springs for its impulses.
 
     Across the surface F = k d while a ball goes in and e^2 k d while it comes out: the speed after is e times the speed
     before, whatever the mass, the speed and the number of balls [Walton1986]. Along it, Coulomb friction with an

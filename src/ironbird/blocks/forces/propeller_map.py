@@ -10,7 +10,8 @@ from ironbird.model.signal import In, Out, Param
 
 
 class PropellerMap(DriveFaultPorts, Block):
-    """C_T(J) and C_Q(J) as parabolas, and the speed at which both torques agree, [BeardMcLain] supplement.
+    """A propeller with its motor for fixed wings: thrust and torque over the advance ratio.
+    C_T(J) and C_Q(J) as parabolas, and the speed at which both torques agree, [BeardMcLain] supplement.
 
     The speed is the positive root of a quadratic: no lag. All terms are written as polynomials in speed
     and airspeed, so that nothing is divided by the speed. As in the published model the advance ratio is made with

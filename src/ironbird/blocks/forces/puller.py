@@ -10,7 +10,8 @@ from ironbird.symbolic.smooth import clip
 
 
 class Puller(Block):
-    """T = c w^2 (1 - |V| / V_0) with V along the axis, torque a share of c w^2, drag across it: Gazebo's motor model.
+    """A propeller in Gazebo's motor model: thrust falls with the airspeed along its axis.
+    T = c w^2 (1 - |V| / V_0) with V along the axis, torque a share of c w^2, drag across it.
 
     Names and form as [GazeboPlane] src/gazebo_motor_model.cpp. Not modelled: the plug-in's rolling moment (1e-6 N m per
     rad/s and m/s), gyroscopic moment, density, flow from behind.

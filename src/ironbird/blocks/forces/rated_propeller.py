@@ -12,7 +12,8 @@ LEAST_N = 0.05  # static thrust below which the loss is that of this thrust: the
 
 
 class RatedPropeller(DriveFaultPorts, Block):
-    """T_0 = C_T rho n^2 D^4 at rest and T = T_0 - K V / sqrt(T_0) at an airspeed V, [RflyModel] 7.2.1.1.
+    """A propeller by its rated coefficients: thrust at rest, less a loss that grows with airspeed, [RflyModel] 7.2.1.1.
+    T_0 = C_T rho n^2 D^4 at rest and T = T_0 - K V / sqrt(T_0) at an airspeed V.
 
     The speed is proportional to throttle and voltage. `health` scales the speed, `blade_health` the thrust. Valid for
     forward flight at some throttle: with the throttle closed the law has no limit, so that the loss is held at that of

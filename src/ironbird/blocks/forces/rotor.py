@@ -10,8 +10,9 @@ from ironbird.model.signal import In, Out, Param
 
 
 class Rotor(Block):
-    """T = c_T w^2 and M = c_M w^2 + J dw/dt, [RflyModel] 7.1.1, and the angular momentum
-    that the body feels as a gyroscopic moment.
+    """A rotor of a multicopter: thrust and torque by the square of its speed, and its gyroscopic moment.
+    T = c_T w^2 and M = c_M w^2 + J dw/dt, [RflyModel] 7.1.1; the body feels the angular momentum as a gyroscopic
+    moment.
 
     Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first row
     of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across it, as
@@ -73,7 +74,7 @@ class Rotor(Block):
 
 
 class RotorInAir(Rotor):
-    """A rotor whose forces depend on the air's motion at its own hub, with the body's rates.
+    """A rotor whose forces depend on the motion of the air at its hub: climb, forward flight, wind, body rates.
 
     Thrust and torque are parabolas of the climb speed: C_T(J) and C_P(J) of a propeller's table [Brandt2011], written
     without a division by the rotor speed. Thrust grows with the flow along the disc (translational lift), drag along

@@ -17,7 +17,8 @@ DEEPEST = 0.5  # share of the thrust that the vortex ring takes at most
 
 
 class RotorWakes(Block):
-    """Factor of the thrust of each rotor by ground effect, vortex ring state and the wakes of other rotors. Sampled.
+    """Computes how ground effect, vortex ring state and the wakes of other rotors change the thrust of each rotor.
+    Sampled.
 
     Ground effect is 1 / (1 - (R / 4 z)^2 / (1 + (V / v_h)^2)) [Cheeseman1955] at each rotor's own height z above the
     terrain, for the share of its disc that has ground below it (`pad`: a roof or platform with edges). In descent the

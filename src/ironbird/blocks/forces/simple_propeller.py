@@ -8,7 +8,8 @@ from ironbird.model.signal import Param
 
 
 class SimplePropeller(DriveFaultPorts, Block):
-    """T = 1/2 rho S C ((k d)^2 - V^2) along the axis, the book's first model: the air leaves at k times the throttle.
+    """A propeller by momentum: the air leaves at a speed of k times the throttle, the first model of [BeardMcLain].
+    T = 1/2 rho S C ((k d)^2 - V^2) along the axis.
 
     `health` scales the speed of the outflow, `blade_health` the thrust. A closed throttle brakes. Valid for forward
     flight. Not modelled: torque on the airframe (zero in the book's figures), motor, lag, current.

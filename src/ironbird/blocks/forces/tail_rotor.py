@@ -12,7 +12,8 @@ from ironbird.symbolic.rotation import norm
 
 
 class TailRotor(RotorDisc, Block):
-    """Blade elements and momentum theory as for the main rotor, without flapping.
+    """The tail rotor of a helicopter: thrust and torque.
+    Blade elements and momentum theory as for the main rotor, without flapping.
 
     An adjacent fin takes the share `blockage` of its thrust, 3/4 S_fin / (pi R^2). The induced speed is a state (mass
     of the air at the disc). Not modelled: vortex-ring state, wake of the main rotor, flapping, gyroscopic moment.

@@ -24,7 +24,8 @@ def magic(argument: ca.SX, shape: ca.SX, curvature: ca.SX) -> ca.SX:
 
 
 class Tyre(Block):
-    """Magic Formula of [Pacejka1989] in the form of [RflyModel] 7.3.1.1: Fx, Fy, Mz of slip, slip angle, camber, load.
+    """Computes the forces and the moment of a tyre on the road by the Magic Formula [Pacejka1989].
+    In the form of [RflyModel] 7.3.1.1: Fx, Fy, Mz of slip, slip angle, camber, load.
 
     Signs: a positive slip drives, a positive slip angle gives a force to the right (y of B), so that it is
     -atan(vy / |vx|); Mz is positive about z (down) and turns the wheel back. `side` mirrors the tyre of the left

@@ -12,7 +12,8 @@ SMALL = 1e-3
 
 
 class WaveLoads(Block):
-    """Froude-Krylov forces of a surface that is a plane under the hull, and the mean drift force.
+    """Computes the forces of waves on a floating hull.
+    Froude-Krylov forces of a surface that is a plane under the hull, and the mean drift force.
 
     The hull's hydrostatic springs pull it towards the surface (heave, roll, pitch), and its weight slides down the
     slope (surge, sway), [Fossen2021] Ch. 10 with the undisturbed pressure; both are reduced by sin(a)/a with a = k L /

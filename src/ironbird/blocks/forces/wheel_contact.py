@@ -16,7 +16,8 @@ LEAST_RELAXATION_M = 0.02  # m, of a wheel that hardly touches: a shorter one is
 
 
 class WheelContact(GroundContact):
-    """`GroundContact` of which some points are wheels; the others are skids as there.
+    """`GroundContact` of a vehicle on wheels, with rolling resistance, brakes and side forces.
+    Some points are wheels; the others are skids as there.
 
     A wheel lies in the plane of its heading (the body's x axis, turned by `steer` where it is steered). Along, Coulomb
     friction of rolling resistance and brake; across, the contact patch is a spring that relaxes while the wheel rolls,

@@ -11,7 +11,8 @@ from ironbird.symbolic.rotation import norm
 
 
 class WindLoads(Block):
-    """X = q C_X A_F, Y = q C_Y A_L, N = q C_N A_L L with C_X = -c_x cos g, C_Y = c_y sin g, C_N = c_n sin 2g.
+    """Computes the wind force and yaw moment on a ship above the water, [Fossen2021] Ch. 10.
+    X = q C_X A_F, Y = q C_Y A_L, N = q C_N A_L L with C_X = -c_x cos g, C_Y = c_y sin g, C_N = c_n sin 2g.
 
     [Fossen2021] Ch. 10 for ships that are symmetric fore and aft; g is the angle of the relative wind, q its dynamic
     pressure. The force acts `centre_height` above the body's origin. The force in still air is subtracted: the hull's

@@ -11,7 +11,8 @@ from ironbird.symbolic.rotation import norm
 
 
 class Wing(Block):
-    """Aerodynamic coefficients over angle of attack, sideslip, rates and deflections, [BeardMcLain] Sec. 4.2.
+    """Computes the air forces and moments of a fixed wing from aerodynamic coefficients, [BeardMcLain] Sec. 4.2.
+    Coefficients are functions of angle of attack, sideslip, rates and deflections.
 
     Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha); drag
     is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients (with

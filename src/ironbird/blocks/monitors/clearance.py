@@ -14,7 +14,8 @@ CLOSE_S = 0.03
 
 
 class Clearance(Block):
-    """Distance of the hull's balls to the nearest obstacles, and the speed at which they are hit. Sampled.
+    """Computes the distance of the vehicle's hull to the nearest obstacles, and the speed at which they are hit.
+    Sampled. The hull is represented by balls.
 
     A touch is a collision if it is faster than `stop_speed` (0: every touch), on obstacles that are made for landing
     faster than `landing_speed`. The speed of a hit is that across the surface at the sample before. The ground below is

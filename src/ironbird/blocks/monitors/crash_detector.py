@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out, Param, State
 
 
 class CrashDetector(Block):
-    """A hard touch-down, a touch-down on the side, or a flight out of bounds. Sampled.
+    """Detects a crash: a hard touch-down, a touch-down on the side, or a flight out of bounds. Sampled.
 
     Impact speed is that of the sample before the contact; of the horizontal part only `along_share` counts, none for a
     vehicle that lands rolling or sliding. Not modelled: damage that leaves the vehicle flying.

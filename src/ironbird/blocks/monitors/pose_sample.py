@@ -7,7 +7,7 @@ from ironbird.model.signal import In, Out
 
 
 class PoseSample(Block):
-    """True position, velocity and attitude at the last sample: from which a world computes what is near. Sampled.
+    """Holds position, velocity and attitude of the last sample, from which a world computes what is near. Sampled.
 
     Not modelled: nothing; values are only held.
     """

@@ -8,7 +8,8 @@ from ironbird.model.signal import In, Out
 
 
 class ThrustSample(Block):
-    """Thrust of each rotor and the air at the last sample: what the wakes behind a vehicle are made of. Sampled.
+    """Holds the thrust of each rotor and the state of the air of the last sample, from which a scenario computes wakes.
+    Sampled.
 
     Not modelled: nothing; values are only held.
     """

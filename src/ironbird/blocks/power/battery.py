@@ -15,7 +15,8 @@ LAST = 0.01  # share of the charge, assumed, over which the voltage falls to zer
 
 
 class Battery(Block):
-    """Open-circuit curve of a cell over depth of discharge, times cells, minus the drop over a resistance.
+    """A lithium-polymer battery: its voltage falls with the charge drawn and with the current.
+    Open-circuit curve of a cell over depth of discharge, times cells, minus the drop over a resistance.
 
     The curve is that of a lithium-polymer cell [Chen2006]; CopterSim's has 3.64 V at half charge. Over the last
     hundredth of the charge the voltage goes to zero. Power drawn is the rotors' shaft power over an efficiency plus a

@@ -13,7 +13,8 @@ COPPER_PER_K, COPPER_AT_K = 0.0039, 298.15  # resistance of copper, and the temp
 
 
 class DriveHeat(Block):
-    """First-order heating of winding, housing and speed controller, as motor data sheets give it [MaxonKey]. Sampled.
+    """Computes the temperatures of a motor's winding, its housing and the speed controller. Sampled.
+    First-order heating, as motor data sheets give it [MaxonKey].
 
     The losses are those of the drive's efficiency, P = P_shaft (1 / eta - 1); `controller_share` of them heats the
     speed controller, the rest the winding, where it grows with the copper's resistance. The temperature of the winding

@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out, Param, State
 
 
 class PowerRail(Block):
-    """Regulator with a drop-out voltage: below it the flight controller is dead, and for a restart after that. Sampled.
+    """The supply of the flight controller: below the drop-out voltage the controller is off, then it restarts. Sampled.
 
     Effects of a dead controller: no pulses to the speed controllers, which then stop their motors, and a program that
     restarts (`Diagram.reset`). Whether it takes off by itself again after that is `air_restart`. Not modelled: sensors

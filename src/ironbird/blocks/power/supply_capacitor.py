@@ -7,7 +7,8 @@ from ironbird.model.signal import In, Out, Param, State
 
 
 class SupplyCapacitor(Block):
-    """First-order lag of the supply voltage: wires and capacitor between a battery and a motor that has no lag itself.
+    """Smooths the supply voltage by a first-order lag.
+    It stands for wires and capacitor between a battery and a motor that has no lag itself.
 
     Valid where only the mean over many switching periods counts. Not modelled: ripple, inductance of the wires, the
     charge that flows back.

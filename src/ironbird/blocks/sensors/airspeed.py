@@ -12,7 +12,7 @@ from ironbird.symbolic.smooth import clip
 
 
 class Airspeed(Block):
-    """Dynamic pressure along the tube and the airspeeds that follow from it, [MPSoC] 3.
+    """A pitot tube: measures dynamic pressure along the tube, and gives the airspeeds that follow from it, [MPSoC] 3.
 
     The tube measures the component of the flow along the body's x axis; flow from behind gives a negative pressure.
     Airspeeds are zero where the measured pressure is not positive. Incompressible: 1 % of pressure is missing at Mach

@@ -28,7 +28,7 @@ def altitude_of(pressure: ca.SX) -> ca.SX:
 
 
 class Barometer(Block):
-    """Static pressure with the error of the moving air, drift and noise, [ChipLevel] Eq. 14-15.
+    """A barometer: measures static pressure with the error of the moving air, drift and noise, [ChipLevel] Eq. 14-15.
 
     The error acts on the pressure, where it arises: a share of the dynamic pressure is added, and the altitude
     follows by the standard law; with a share of 1 this is Eq. 15 with beta in K/m (the paper prints K/km) and the air's
@@ -98,7 +98,8 @@ class Barometer(Block):
 
 
 class PressureAltitude(Block):
-    """Pressure altitude of a measured pressure by the standard law; connected after a barometer's fault tap.
+    """Computes the pressure altitude of a measured pressure by the standard law.
+    It is connected after a barometer's fault tap.
 
     Valid below 11 km. Not modelled: any error of the sensor.
     """

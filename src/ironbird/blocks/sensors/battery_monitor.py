@@ -10,7 +10,8 @@ from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 
 
 class BatteryMonitor(Block):
-    """Voltage divider and current shunt with scale, offset and noise, and the charge that the current adds up to.
+    """Measures voltage and current of the battery with scale error, offset and noise, and adds up the charge drawn.
+    It is a voltage divider and a current shunt.
 
     With its default parameters the monitor is ideal. Not modelled: temperature, dependence of the shunt on load.
     """

@@ -12,7 +12,8 @@ from ironbird.symbolic.smooth import clip
 
 
 class DepthGauge(Block):
-    """Absolute pressure p = p_air + rho g h of still water, [Fossen2021] Ch. 4, with drift and noise as a barometer.
+    """A depth gauge: measures the absolute pressure of still water, with drift and noise as a barometer.
+    p = p_air + rho g h, [Fossen2021] Ch. 4.
 
     Above the water it reads the air. The air's pressure at the surface is a parameter: weather does not change during
     a dive. Sampled. Not modelled: temperature, waves overhead, flow past the port, density that changes with depth.
@@ -51,7 +52,8 @@ class DepthGauge(Block):
 
 
 class WaterHeight(Block):
-    """Height above the surface (negative below) from a measured pressure; connected after a gauge's fault tap.
+    """Computes the height above the water surface (negative below) from a measured pressure.
+    It is connected after a gauge's fault tap.
 
     The assumed density may differ from the water's. Not modelled: any error of the sensor.
     """

@@ -17,7 +17,8 @@ LEAST_SIGNAL = 0.05  # jamming multiplies errors by up to its reciprocal
 
 
 class Gnss(Block):
-    """Position and velocity with white and correlated errors, latency, jamming and spoofing, [ChipLevel] Eq. 16-17.
+    """A GNSS receiver: measures position and velocity with white and correlated errors, latency, jamming and spoofing.
+    [ChipLevel] Eq. 16-17.
 
     The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the antenna
     was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older. Errors: white

@@ -18,7 +18,8 @@ KINDS = (("accel", "m/s^2"), ("gyro", "rad/s"))
 
 
 class Imu(Block):
-    """Measurements of an accelerometer and a gyroscope, [ChipLevel] Eq. 6-12 and [Dai] Eq. 11-12.
+    """An inertial unit: measures specific force and angular rate with the errors of its accelerometer and gyroscope.
+    [ChipLevel] Eq. 6-12 and [Dai] Eq. 11-12.
 
     Chain: ideal value at the chip (lever arm, Eq. 11), installation and scale (Eq. 6-7), vibration, second-order
     dynamics and delay (Eq. 12), bias (turn-on draw, Gauss-Markov of Eq. 9-10, random walk, cubic temperature drift of

@@ -13,7 +13,8 @@ UNITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 class Magnetometer(Block):
-    """Field in body axes with hard and soft iron, field of the motors' current and noise, [ChipLevel] Eq. 13.
+    """A magnetometer: measures the magnetic field in body axes with its errors, [ChipLevel] Eq. 13.
+    Hard and soft iron, the field of the motors' current, and noise.
 
     Chain: soft iron and scale (one matrix), second-order dynamics (Eq. 12, with `dynamics`), hard iron (a constant, a
     part drawn at the start and a drift by Eq. 9 and 10), field per ampere of the supply current, white noise of a given

@@ -12,7 +12,8 @@ from ironbird.symbolic.smooth import clip
 
 
 class OpticalFlow(Block):
-    """Rotation and translation over distance, in PX4's sign: a right-handed turn about an axis gives positive flow.
+    """An optical flow sensor: measures rotation plus translation over distance, in PX4's sign.
+    A right-handed turn about an axis gives positive flow.
 
     flow = (w_x - v_y / d, w_y + v_x / d) with velocity, rates and distance d in body axes at the sensor, [Dai] Sec.
     II-D. `rotation` is the part of the turn as the sensor's own gyroscope gives it, so that the translation is flow

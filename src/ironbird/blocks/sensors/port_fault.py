@@ -15,7 +15,7 @@ HEALTHY = ca.Function("law", _OWN, _OWN[:1])  # the neutral law
 
 
 class PortFault(Block):
-    """A signal, or the value of a law in its place while its severity is above zero.
+    """Replaces a signal by the value of a law while a fault's severity is above zero; else the signal passes unchanged.
 
     Each entry of a vector has its law: a function of its healthy value, its severity, the time and other signals. While
     the severity of an entry is 0 its value is the input bit for bit. A law may jump, and its values are not limited.

@@ -19,7 +19,8 @@ def beam_length(height: ca.SX, R_NB: ca.SX, position: ca.SX) -> ca.SX:
 
 
 class Rangefinder(Block):
-    """Height above ground over the cosine of the tilt, with noise that grows with distance.
+    """A downward rangefinder: measures the distance to the ground, with noise that grows with distance.
+    It is the height above ground over the cosine of the tilt.
 
     [Dai] Sec. II-C names it among the sensors without an equation. Outside its range `valid` is 0 and the output is the
     nearer limit. The ground is taken as level under the vehicle. With its default parameters the sensor is ideal within

@@ -10,7 +10,7 @@ from ironbird.model.signal import Clock, In, Noise, Out, Param
 
 
 class RotorSpeed(Block):
-    """Rotor speed as a speed controller's telemetry reports it: with noise, in whole steps.
+    """Measures a rotor's speed as the telemetry of a speed controller reports it: with noise, in whole steps.
 
     With its default parameters the sensor is ideal. Not modelled: delay of the telemetry, lost commutation.
     """
@@ -35,7 +35,7 @@ class RotorSpeed(Block):
 
 
 class MeanRotorSpeed(Block):
-    """Mean speed of all rotors, which drives the vibration of inertial sensors.
+    """Computes the mean speed of all rotors, which drives the vibration of inertial sensors.
 
     Not modelled: beating of rotors that turn at different speeds.
     """

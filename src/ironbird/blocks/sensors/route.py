@@ -22,7 +22,7 @@ ROUTE = {  # parameter of a link -> its neutral value, highest value, unit, mean
 
 
 class PacketLink(Block):
-    """Faults of one direction of a link between the control system and other programs.
+    """Holds the fault parameters of one direction of a link between the control system and other programs.
 
     Not modelled: the packets, which are outside the kernel (`ironbird.rig.link_faults`).
     """

@@ -21,7 +21,8 @@ SIGHT = {  # parameter of a sensor -> its highest value, unit, meaning; all are 
 
 
 class WorldSensor(Block):
-    """The last sample of a camera, lidar or rangefinder, as signals for conditions and logs. Sampled.
+    """Holds the last sample of a camera, lidar or rangefinder that sees the world, as signals for conditions and logs.
+    Sampled.
 
     Not modelled: the sensor itself, which is computed outside the kernel (`ironbird.world.sensors`); its measurements
     arrive here at most a few hundred times a second.

@@ -20,7 +20,8 @@ PER_SECOND = {  # unit of a drift
 
 
 class SignalFault(Block):
-    """The faults of [ChipLevel] Eq. 18-27 on one signal, each a tunable parameter that is neutral by default.
+    """A fault tap: passes on one sensor signal and can disturb it by scale, offset, noise, drift, delay or loss.
+    The faults of [ChipLevel] Eq. 18-27, each a tunable parameter that is neutral by default.
 
     Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and replacement by
     a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it shows in values: delay,

@@ -8,7 +8,7 @@ from ironbird.model.signal import Clock, In, Noise, Out, Param
 
 
 class SpeedLog(Block):
-    """Velocity through the water in body axes with scale error, offset and white noise. Sampled.
+    """A speed log: measures velocity through the water in body axes with scale error, offset and white noise. Sampled.
 
     An electromagnetic log measures two axes, a Doppler log in water track three; this block gives three. Not modelled:
     boundary layer of the hull, bubbles, loss of the echo, rotation at the log's place.

@@ -32,7 +32,7 @@ PLACE = {  # of a device, or of a bus with common wires
 
 
 class Wire(Block):
-    """Faults of one wire of a board ([ChipLevel] Eq. 23-25, 27).
+    """Holds the fault parameters of one wire of a board, [ChipLevel] Eq. 23-25 and 27.
 
     Not modelled: the levels themselves, which are in the chip models.
     """
@@ -53,7 +53,7 @@ class Wire(Block):
 
 
 class WirePlace(Wire):
-    """Faults of a device of a board, or of a bus with common wires.
+    """Holds the fault parameters of one device of a board, or of a bus with common wires.
 
     Not modelled: the chip itself, which is in the chip models.
     """

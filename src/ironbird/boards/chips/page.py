@@ -44,7 +44,8 @@ HEAD = ("address", "name", "reset", "writable", "access", "meaning")
 
 def page(kind: type[Chip]) -> str:
     """Documentation page of a chip as Markdown text."""
-    lines = [f"# {kind.part}", "", inspect.cleandoc(kind.__doc__ or ""), ""]
+    what = f"Simulation of the {kind.part} down to its registers, commands and timing, as a driver sees them."
+    lines = [f"# {kind.part}", "", what, "", inspect.cleandoc(kind.__doc__ or ""), ""]
     lines += [f"- {key}: {value}" for key, value in facts(kind).items()]
     table = rows(kind)
     if table:
@@ -60,7 +61,12 @@ def page(kind: type[Chip]) -> str:
 
 def index() -> str:
     """Page that lists all chips, in Markdown."""
-    lines = ["# Chips", "", "| chip | what | buses |", "| --- | --- | --- |"]
+    lines = ["# Chips", "", "Sensors and actuators that are simulated to their registers, buses and pins, so that"]
+    lines += [
+        "drivers of autopilots run on them unchanged ([guide](../guide/chips.md)). Each page has the register table.",
+        "",
+    ]
+    lines += ["| chip | what | buses |", "| --- | --- | --- |"]
     for name in CHIPS:
         kind = chip_class(name)
         lines.append(f"| [{kind.part}]({name}.md) | {kind.summary} | {', '.join(kind.buses)} |")

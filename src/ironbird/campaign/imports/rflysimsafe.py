@@ -198,7 +198,7 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def rows_of(data: Any, where: str) -> list[dict[str, Any]]:
-    """Rows from the content of a `db.json`, in both of its forms."""
+    """Test cases of a `db.json` of RFlySimSafe as rows: from its table `FAULT_CASE`, or from a bare list or table."""
     rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
     rows = list(rows.values()) if isinstance(rows, dict) else rows
     return _rows([dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [], where)

@@ -18,8 +18,7 @@ def open_wire(address: str, within_s: float) -> Wire:
     """Open the link to a vehicle; connecting to a server is retried for `within_s`.
 
     `udp` listens on the port that the vehicle sends to, on loopback unless another HOST of this computer is given;
-    `udpout`
-    sends first, to a vehicle that listens.
+    `udpout` sends first, to a vehicle that listens.
     """
     kind, _, rest = address.partition(":")
     if kind == "serial" and rest:

@@ -37,9 +37,8 @@ MOST_NOTES = 200
 class Core:
     """A station for one vehicle, its telemetry, and the thread of its calls.
 
-    Call `start`, or `turn` periodically; `submit` calls; `close` in any case. If `simulated`, only the time given
-    to `turn`
-    counts.
+    Call `start`, or `turn` periodically; `submit` calls; `close` in any case. If `simulated`, only the time given to
+    `turn` counts.
     """
 
     def __init__(self, wire: Wire, *, system: int = 0, simulated: bool = False) -> None:

@@ -24,9 +24,8 @@ Rows = Sequence[tuple[str, str]]
 class Section:
     """A section of a flight's page: its title, and a function that returns its content for a flight.
 
-    The content is rows of a name and a text, or one text; a text is escaped unless it is `Markup`. Empty content
-    leaves the
-    section out.
+    The content is rows of a name and a text, or one text; a text is escaped unless it is `Markup`. Empty content leaves
+    the section out.
     """
 
     title: str

@@ -121,7 +121,7 @@ class LogPlots(TimePlots):
         )
 
     def sensors(self) -> list[Json]:
-        """Vibration and GNSS."""
+        """Plots of vibration, its spectra, and GNSS."""
         return panels_of(
             [
                 ("Vibration", self._vibration_words(), self.columns("vibration", "vibration", self._vibration_unit())),
@@ -316,7 +316,7 @@ class LogPlots(TimePlots):
     # -------------------------------------------------------------- where
 
     def where(self) -> bool:
-        """Replay and track from above; whether the log has a position."""
+        """Draw the replay and the track from above; returns False if the log has no position."""
         position = self.of("position")
         if position is None or not np.isfinite(position.values).all(axis=1).any():
             return self._receiver_only()

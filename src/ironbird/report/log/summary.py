@@ -542,7 +542,7 @@ def _gnss_text(log: FlightLog) -> str:
 
 
 def figures(log: FlightLog) -> dict[str, Any]:
-    """The same as plain data, for `--json`."""
+    """The summary of a log as plain data, for `--json`."""
     return {
         "file": str(log.path),
         "kind": log.kind,

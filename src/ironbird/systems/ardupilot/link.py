@@ -1,9 +1,8 @@
 """ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one reply for each millisecond.
 
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; the timestamp of that
-text
-is its only clock. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. ArduPilot itself
-simulates satellites, barometer and compass from the true motion; their faults are set as its SIM_ parameters
+text is its only clock. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. ArduPilot
+itself simulates satellites, barometer and compass from the true motion; their faults are set as its SIM_ parameters
 (`faults.py`). Packets from other senders are counted and ignored (`transport/peers.py`).
 """
 
@@ -59,15 +58,12 @@ Source = Any  # an address: host and port, or a path in virtual time
 class ArduPilot(ControlSystem):
     """ArduPilot as control system of a vehicle of the catalogue.
 
-    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and sends
-    to UDP
-    port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run ends with an
-    error. With
-    `spin_s` the receiver polls that long without sleeping: for a machine with spare cores. The vehicle advances by
-    `step_ticks` at a time, and ArduPilot gets a reply for each tick: the first with the state, whose outputs go to the
-    actuators, the others with the same samples and the position moved on. 4 is the period of the inertial units and
-    of most
-    actuator links, so no sample is lost; with 1 every reply is a step.
+    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and sends to
+    UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run ends with an
+    error. With `spin_s` the receiver polls that long without sleeping: for a machine with spare cores. The vehicle
+    advances by `step_ticks` at a time, and ArduPilot gets a reply for each tick: the first with the state, whose
+    outputs go to the actuators, the others with the same samples and the position moved on. 4 is the period of the
+    inertial units and of most actuator links, so no sample is lost; with 1 every reply is a step.
     """
 
     name = "ArduPilot"
@@ -408,9 +404,8 @@ def _library() -> ctypes.CDLL:
 class StateText:
     """The vehicle's state as the text that ArduPilot reads, written by native code directly from the model's arrays.
 
-    ArduPilot searches for substrings: keys are in a fixed order (velocity before velocity_wind), without spaces,
-    and only
-    finite numbers are written; a value that is not finite is replaced by the previous one.
+    ArduPilot searches for substrings: keys are in a fixed order (velocity before velocity_wind), without spaces, and
+    only finite numbers are written; a value that is not finite is replaced by the previous one.
     """
 
     def __init__(self, rig: Rig, rc: Sequence[int] = ()) -> None:

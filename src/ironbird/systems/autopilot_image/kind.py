@@ -1,11 +1,10 @@
 """An autopilot's own image on an emulated flight controller: it reads chips, and its timers drive the motors.
 
 The image is the file that a user would load onto the board; it is not modified, and Ironbird contains none of its code.
-Its chips are those of the catalogue, its serial port carries MAVLink to the ground station in virtual time: a
-flight is a
-function of the image, the vehicle and the seed, and repeats to the last bit. The vehicle moves in ticks of 1 ms; a
-command acts from the next tick on.
-Not modelled: USB, CAN, memory cards, a flash chip for logs, radio receivers, noise of the converter.
+Its chips are those of the catalogue, its serial port carries MAVLink to the ground station in virtual time: a flight is
+a function of the image, the vehicle and the seed, and repeats to the last bit. The vehicle moves in ticks of 1 ms; a
+command acts from the next tick on. Not modelled: USB, CAN, memory cards, a flash chip for logs, radio receivers, noise
+of the converter.
 """
 
 from __future__ import annotations

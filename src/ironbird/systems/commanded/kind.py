@@ -180,11 +180,11 @@ class CommandedKind(Kind):
         return bool(script) or needs_no_client(getattr(options, "front", ""))
 
     def pace(self, options: Options) -> float | None:
-        """Real time if people or programs outside command; a stick file is played in real time too."""
+        """Factor of real time: 1 if commands come from outside or a stick file is played, else None (no limit)."""
         return None if needs_no_client(getattr(options, "front", "")) else 1.0
 
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
-        """If people or programs outside command."""
+        """Whether people or programs outside give commands, so that events are printed live."""
         return not needs_no_client(getattr(options, "front", ""))
 
     def links(self, options: Options) -> Sequence[str]:

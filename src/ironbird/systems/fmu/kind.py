@@ -5,11 +5,10 @@ sensors reach it), its outputs names of actuators (`rotor/1`) or of the signals 
 autopilot (`control.throttle_1`), so that the exported autopilot fits unchanged. Inputs and outputs with other names are
 ignored; an FMU without any known output is refused. Faults of actuator links act after it.
 
-As a plant it computes the motion of the body: its inputs are actuators (`rotor/1`: the command after fault
-injection) or
-signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as Ironbird's exported `vehicle` has them.
-Sensors, their faults, estimator and control are the vehicle's own. Motors, battery and telemetry of rotors stay the
-vehicle's own, too: those of the plant are not used.
+As a plant it computes the motion of the body: its inputs are actuators (`rotor/1`: the command after fault injection)
+or signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as Ironbird's exported `vehicle` has
+them. Sensors, their faults, estimator and control are the vehicle's own. Motors, battery and telemetry of rotors stay
+the vehicle's own, too: those of the plant are not used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The exchange with a board in native code (`c/ib_board.c`), and its interface for the host program.
 
-The exchange runs in native code from the sensors to the actuators. The host queues messages to be sent and reads
-what the
-board sent through ring buffers that never block the exchange, however late the host is. A serial port or UDP socket is
-used natively; any other cable (in memory, of a program) is called back.
+The exchange runs in native code from the sensors to the actuators. The host queues messages to be sent and reads what
+the board sent through ring buffers that never block the exchange, however late the host is. A serial port or UDP socket
+is used natively; any other cable (in memory, of a program) is called back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Bridge: ground stations on UDP share the one cable to a flight controller.
 
 Everything that the board sends is forwarded to them; their messages go to the board between two steps, messages of
-other
-senders do not. PX4's simulators do the same with boards [PX4Hitl].
+other senders do not. PX4's simulators do the same with boards [PX4Hitl].
 """
 
 from __future__ import annotations

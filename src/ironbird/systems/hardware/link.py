@@ -1,20 +1,17 @@
 """Hardware in the loop: a flight controller on a cable, in real time, over the same messages as PX4's simulator link.
 
 The board does not wait for the simulation, so the link's statistics are part of the result: before the start all
-messages
-at their rates are summed up and compared with what the cable carries; during the run late steps and lost frames are
-counted. If limits are exceeded, `mistrust` gives the reason, and the run is void. Rates, and what they were on a
-comparable bench: [NguyenHa] tables 3 to 5.
-Time. Simulation time is wall time from the first exchange on; over UDP that is the board's first packet, as its
-address is unknown before. A step that comes late, after a stall of this machine, is counted, and the following
-steps run
-at once until they have caught up. Nothing is dropped but what finds no room on the cable, and that is counted too. On a
-serial port or UDP, vehicle and exchange run in native code in a thread of their own (`runtime/paced.py`, `board.py`);
-Python adds heartbeats and messages of ground stations, and counts what arrived. The causes of late steps are reported:
-the host of a virtual machine, other programs, or neither.
-Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
-each with its own time, and sent as several HIL_SENSOR in one write: the line is served 1,000 times a second at most.
-A PX4 board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
+messages at their rates are summed up and compared with what the cable carries; during the run late steps and lost
+frames are counted. If limits are exceeded, `mistrust` gives the reason, and the run is void. Rates, and what they were
+on a comparable bench: [NguyenHa] tables 3 to 5. Time. Simulation time is wall time from the first exchange on; over UDP
+that is the board's first packet, as its address is unknown before. A step that comes late, after a stall of this
+machine, is counted, and the following steps run at once until they have caught up. Nothing is dropped but what finds no
+room on the cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread
+of their own (`runtime/paced.py`, `board.py`); Python adds heartbeats and messages of ground stations, and counts what
+arrived. The causes of late steps are reported: the host of a virtual machine, other programs, or neither. Batches.
+MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges, each
+with its own time, and sent as several HIL_SENSOR in one write: the line is served 1,000 times a second at most. A PX4
+board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
 second until more are requested, so this is done; it takes HIL_STATE_QUATERNION for its own estimate, so it is not sent.
 """
 
@@ -191,8 +188,7 @@ class HardwareLink(ControlSystem):
 
     `sensor_hz` and `control_hz` are the rates required in both directions. `patience_s` is how long the board may be
     silent, `connect_s` how long at first. The first inertial unit, magnetometer, barometer, airspeed sensor and
-    receiver
-    are sent over the cable. With a `bridge`, ground stations share it.
+    receiver are sent over the cable. With a `bridge`, ground stations share it.
     """
 
     name = "flight controller"

@@ -259,9 +259,8 @@ class Px4(ControlSystem):
     def _collect(self, rig: Rig, frames: tuple[int, int], asked_us: int, silent: int) -> bool:
         """Wait for the answer, or for the time of the next step if none is due; returns False if nothing was sent.
 
-        If all gyroscopes gave samples, PX4 has what it needs and the step waits for up to `hold_s`. With one
-        `silent`, PX4 may be
-        waiting for the time after which it switches to another.
+        If all gyroscopes gave samples, PX4 has what it needs and the step waits for up to `hold_s`. With one `silent`,
+        PX4 may be waiting for the time after which it switches to another.
         """
         if self._waiting:
             answered = self._turn(rig, frames, asked_us, self.answer_s if silent else self.hold_s)

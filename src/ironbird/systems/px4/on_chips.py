@@ -1,8 +1,7 @@
 """PX4's build for a Linux board on Ironbird's chips (`ironbird.boards.on_chips`).
 
-PX4's own start-up file for the board is copied, with the values that calibration and a ground station would have
-set; its
-network links go to loopback. Left out: `-s` of `gps start`, which its driver refuses.
+PX4's own start-up file for the board is copied, with the values that calibration and a ground station would have set;
+its network links go to loopback. Left out: `-s` of `gps start`, which its driver refuses.
 """
 
 from __future__ import annotations

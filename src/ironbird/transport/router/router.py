@@ -117,7 +117,7 @@ class Connection:
             entry.times.append(now)
 
     def figures(self, traffic: dict[str, Traffic], now: float) -> dict[str, tuple[int, float, bytes]]:
-        """For each message: its count, its rate in Hz and the last packet."""
+        """Count, rate in Hz and last packet of each kind of message."""
         with self._lock:
             return {name: (one.count, one.rate_hz(now), one.last) for name, one in traffic.items()}
 

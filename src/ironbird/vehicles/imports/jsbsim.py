@@ -45,7 +45,7 @@ SURFACES = {
 
 
 class Unknown(Exception):
-    """A function uses a property or element that is not supported."""
+    """Raised if a function of a JSBSim file uses a property or element that is not supported."""
 
 
 def import_jsbsim(path: Path) -> Draft:

@@ -177,9 +177,10 @@ def body_params(spec: TiltRotorSpec) -> dict[str, Number]:
 
 
 def motion(params: dict[str, Number]) -> ca.Function:
-    """d/dt of (position, Euler angles, tilts, v, w, tilt rates) over these and the inputs, with both Jacobians.
+    """A CasADi function of state and inputs: the state's time derivative and its Jacobians, for the design of the LQR.
 
-    The last two results are R_NB and the matrix from w to the rates of the Euler angles.
+    The state is position, Euler angles, tilts, velocity and angular velocity in body axes, tilt rates. Results: the
+    derivative, its Jacobians by state and by inputs, R_NB, and the matrix from w to the rates of the Euler angles.
     """
     x, u = ca.SX.sym("x", 16), ca.SX.sym("u", INPUTS)
     roll, pitch, yaw = x[3], x[4], x[5]

@@ -81,7 +81,7 @@ class Camera(PictureSensor):
 
     @functools.cached_property
     def _finer(self) -> Camera:
-        """The same camera with all its rays as pixels."""
+        """The camera with a pixel for each ray of its antialiasing, from which its own pixels are averaged."""
         n = self.antialias
         return self if n == 1 else self.model_copy(update={"width": n * self.width, "height": n * self.height})
 

@@ -58,11 +58,11 @@ class Sensor(BaseModel, ABC):
 
     @abstractmethod
     def blinded(self, data: Data) -> Data:
-        """The data if nothing can be seen: no echo, a black image."""
+        """The data of a sample in which the sensor sees nothing: no echo, a black image."""
 
     @abstractmethod
     def occluded(self, data: Data, share: float) -> Data:
-        """The data if an object directly in front hides a share of the view."""
+        """The data of a sample in which an object directly in front hides a share of the view."""
 
     def taken(self) -> dict[str, str]:
         """Hashes of the files that it uses, which are part of its identity."""

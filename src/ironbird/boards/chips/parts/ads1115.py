@@ -11,7 +11,8 @@ WAKE_NS = 25_000
 
 
 class Ads1115(Chip):
-    """Registers of 16 bits, single and continuous conversions, ranges, differential inputs, [ChipNotes] 28.
+    """The analogue-to-digital converter ADS1115: registers of 16 bits, single and continuous conversions, ranges,
+    differential inputs, [ChipNotes] 28.
 
     Not modelled: comparator and its pin.
     """

@@ -15,7 +15,8 @@ FRAME, CHANGE = 0x84, 0x48  # frame headers: a sample of six bytes, a configurat
 
 
 class Bmi088Accel(RegisterChip):
-    """Rates to 1600 Hz, four ranges, FIFO of frames with headers, dummy byte on SPI, [ChipNotes] 22.1.
+    """The accelerometer BMI088: rates to 1600 Hz, four ranges, FIFO of frames with headers, dummy byte on SPI,
+    [ChipNotes] 22.1.
 
     It starts on I2C: the first request by SPI switches it over and is lost. Not modelled: filters, frames of sensor
     time and of skipped data, that suspend refuses most writes; the temperature is as new as the sample.

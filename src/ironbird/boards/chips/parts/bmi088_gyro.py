@@ -13,7 +13,7 @@ SIZE, FRAMES, LENGTH = 1024, 100, 6  # size in bytes, frames that the FIFO holds
 
 
 class Bmi088Gyro(RegisterChip):
-    """Rates to 2 kHz, five ranges, FIFO of 100 frames, [ChipNotes] 22.2.
+    """The gyroscope BMI088: rates to 2 kHz, five ranges, FIFO of 100 frames, [ChipNotes] 22.2.
 
     An empty FIFO reads as frames of 0x8000. Not modelled: filters, self test, the external trigger.
     """

@@ -26,7 +26,7 @@ def crc8(data: bytes) -> int:
 
 
 class Bmp388(RegisterChip):
-    """Forced and normal mode, oversampling times, coefficients with check byte, [ChipNotes] 23.
+    """The barometer BMP388: forced and normal mode, oversampling times, coefficients with check byte, [ChipNotes] 23.
 
     Raw values are the inverse of the data sheet's compensation, by Newton's method. Not modelled: FIFO, the IIR filter
     (stored), interrupts.

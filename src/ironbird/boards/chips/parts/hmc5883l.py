@@ -11,7 +11,8 @@ SINGLE_NS = 6_000_000
 
 
 class Hmc5883l(RegisterChip):
-    """Single or continuous measurements, gain, self-test bias, overflow mark, locked outputs, [ChipNotes] 8.
+    """The magnetometer HMC5883L: single or continuous measurements, gain, self-test bias, overflow mark, locked
+    outputs, [ChipNotes] 8.
 
     A change of the gain acts on the next measurement, where the real part takes one more.
     """

@@ -7,7 +7,9 @@ from ironbird.boards.chips.table import Register, run_of
 
 
 class Icm20602(InvenSense):
-    """As the ICM-20689, with temperature always in the FIFO, a watermark and its own reset values, [ChipNotes] 2."""
+    """The inertial unit ICM-20602: as the ICM-20689, with temperature always in the FIFO, a watermark and its own reset
+    values, [ChipNotes] 2.
+    """
 
     part = "ICM-20602"
     summary = "inertial unit, FIFO 1008 bytes with watermark"

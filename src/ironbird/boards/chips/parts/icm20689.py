@@ -7,7 +7,9 @@ from ironbird.boards.chips.table import Register, run_of
 
 
 class Icm20689(InvenSense):
-    """Gyroscope at 8 kHz (32 kHz unfiltered), accelerometer at 4 kHz, FIFO of 512 to 4096 bytes, [ChipNotes] 1."""
+    """The inertial unit ICM-20689: gyroscope at 8 kHz (32 kHz unfiltered), accelerometer at 4 kHz, FIFO of 512 to 4096
+    bytes, [ChipNotes] 1.
+    """
 
     part = "ICM-20689"
     summary = "inertial unit, FIFO 4 KB"

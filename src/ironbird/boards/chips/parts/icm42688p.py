@@ -15,7 +15,8 @@ SIZE = 2048  # bytes of the FIFO
 
 
 class Icm42688p(RegisterChip):
-    """Five banks, output rates to 32 kHz, FIFO of 2 KB with 16 and 20 byte records and time stamps, [ChipNotes] 20.
+    """The inertial unit ICM-42688-P: five banks, output rates to 32 kHz, FIFO of 2 KB with 16 and 20 byte records and
+    time stamps, [ChipNotes] 20.
 
     The clock runs 32/30 slow as PX4 sees it: 8 kHz gives time stamps of 7, 7, 8 ticks. Not modelled: filters, self
     test, FSYNC, the motion processor; accelerometer and gyroscope share the gyroscope's rate.

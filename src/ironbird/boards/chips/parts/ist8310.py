@@ -13,7 +13,8 @@ CONTINUOUS_NS = 5_000_000
 
 
 class Ist8310(RegisterChip):
-    """Single measurements on request or 200 Hz, averages, 14 or 16 bits per axis, self test, [ChipNotes] 7.
+    """The magnetometer IST8310: single measurements on request or 200 Hz, averages, 14 or 16 bits per axis, self test,
+    [ChipNotes] 7.
 
     Not modelled: the cross-axis matrix (the axes are right), temperature.
     """

@@ -12,7 +12,8 @@ KELVIN = 273.15
 
 
 class L3gd20h(StMotion):
-    """Sample clock, ranges, status and overrun bits that reading clears, temperature, [ChipNotes] 5.
+    """The gyroscope L3GD20H: sample clock, ranges, status and overrun bits that reading clears, temperature,
+    [ChipNotes] 5.
 
     Not modelled: FIFO (bypass only), filters, interrupt generators.
     """

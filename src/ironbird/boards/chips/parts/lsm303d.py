@@ -14,7 +14,8 @@ TURN_ON_NS = 1_000_000
 
 
 class Lsm303d(StMotion):
-    """Two sample clocks, status and overrun bits that reading clears, ranges, temperature, [ChipNotes] 4.
+    """The accelerometer and magnetometer LSM303D: two sample clocks, status and overrun bits that reading clears,
+    ranges, temperature, [ChipNotes] 4.
 
     Switching the magnetometer to continuous mode measures after 1 ms. Not modelled: FIFO (bypass only), anti-alias and
     high-pass filters, interrupt generators, clicks.

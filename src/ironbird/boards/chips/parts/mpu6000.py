@@ -7,7 +7,9 @@ from ironbird.boards.chips.table import Register, run_of
 
 
 class Mpu6000(InvenSense):
-    """As the ICM-20689, with one filter for both, the accelerometer always at 1 kHz, FIFO 1 KB, [ChipNotes] 3."""
+    """The inertial unit MPU-6000: as the ICM-20689, with one filter for both, the accelerometer always at 1 kHz, FIFO 1
+    KB, [ChipNotes] 3.
+    """
 
     part = "MPU-6000"
     summary = "inertial unit, FIFO 1 KB; MPU-6050 on I2C"

@@ -13,7 +13,8 @@ FULL = 16383.0
 
 
 class Ms4525do(Chip):
-    """Part 4525DO-DS5AI001DP: plus and minus 1 psi, output type A, fresh and stale results, [ChipNotes] 9.
+    """The differential pressure sensor MS4525DO-DS5AI001DP: plus and minus 1 psi, output type A, fresh and stale
+    results, [ChipNotes] 9.
 
     A conversion runs on request, and once at power-up. Port 2 is the pitot tube's, so more airspeed is a lower count.
     """

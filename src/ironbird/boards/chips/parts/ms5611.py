@@ -30,7 +30,8 @@ def prom(*coefficients: int) -> tuple[int, ...]:
 
 
 class Ms5611(Chip):
-    """Conversions on command, coefficients of the data sheet's example, compensation of second order, [ChipNotes] 6.
+    """The barometer MS5611: conversions on command, coefficients of the data sheet's example, compensation of second
+    order, [ChipNotes] 6.
 
     Conversions take their typical time and show the pressure at their end. Not modelled: noise of the oversampling
     settings (the vehicle's sensor block has the noise).

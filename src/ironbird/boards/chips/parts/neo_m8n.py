@@ -24,7 +24,8 @@ def text_of(*lines: tuple[str, int]) -> bytes:
 
 
 class NeoM8n(Chip):
-    """Answers CFG, MON and NAV messages as the receiver does, and sends what was ordered each epoch, [ChipNotes] 10.
+    """The satellite receiver NEO-M8N: answers CFG, MON and NAV messages as the receiver does, and sends what was
+    ordered each epoch, [ChipNotes] 10.
 
     At power-up 9600 Bd, one epoch a second, and of NMEA 4.0 RMC, VTG, GGA, GSA, GSV and GLL in each, until CFG-PRT or
     CFG-MSG changes it. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
@@ -551,7 +552,7 @@ class NeoM8n(Chip):
         self.u4(500_000)
 
     def heading(self) -> int:
-        """Course over ground, 1e-5 deg from 0 to 360, computed by rotations through arc tangents of powers of two."""
+        """Course over ground from 0 to 360 deg, in 1e-5 deg; computed by CORDIC, without an arc tangent function."""
         x = self.inputs[3]
         y = self.inputs[4]
         angle = 0.0

@@ -10,7 +10,8 @@ INTERNAL_HZ, EXTERNAL_HZ = 25e6, 24.576e6
 
 
 class Pca9685(RegisterChip):
-    """Pulse widths in seconds that change at the stop condition, sleep and restart, prescaler, [ChipNotes] 27.
+    """The PWM controller PCA9685: pulse widths in seconds that change at the stop condition, sleep and restart,
+    prescaler, [ChipNotes] 27.
 
     A pulse of zero is off; one of a whole period is full on. With EXTCLK the clock is that of the PilotPi. Not
     modelled: the phase of the pulses, sub-addresses, output enable. The address for all calls (0x70) is answered.

@@ -11,7 +11,7 @@ KELVIN = 273.15
 
 
 class Qmc5883l(RegisterChip):
-    """Continuous measurements, two ranges, ready, overflow and skipped bits, [ChipNotes] 25.
+    """The magnetometer QMC5883L: continuous measurements, two ranges, ready, overflow and skipped bits, [ChipNotes] 25.
 
     A sample that was not read before the next came sets the skipped bit. Not modelled: oversampling noise.
     """

@@ -10,10 +10,11 @@ CENTRE, SPAN = 992.0, 800.0  # counts of 11 bits: -1 is 192, +1 is 1792
 
 
 class Sbus(Chip):
-    """A frame of 25 bytes every 14 ms: 0x0F, sixteen channels of 11 bits, flags, 0x00, of this project.
+    """An SBUS radio receiver: frames of 25 bytes every 14 ms (0x0F, sixteen channels, flags, 0x00), of this project.
 
-    100000 Bd with even parity and two stop bits (8E2). `lost` above 0.5 sets the flags of a lost frame and of the
-    failsafe. Not modelled: the inverted levels of the line, which boards turn round before their processor.
+    Channels have 11 bits. 100000 Bd with even parity and two stop bits (8E2). `lost` above 0.5 sets the flags of a lost
+    frame and of the failsafe. Not modelled: the inverted levels of the line, which boards turn round before their
+    processor.
     """
 
     part = "SBUS receiver"

@@ -1,11 +1,9 @@
 """The front end "mavlink": ground stations, MAVSDK, MAVProxy and scripts command the vehicle's own autopilot.
 
 In real time, or at a factor, messages act when they arrive. In lockstep the simulation waits for one partner: a
-set-point
-with `time_boot_ms` t, or a SYSTEM_TIME with it, lets the simulation advance to t; there the set-point begins to
-act, the
-vehicle reports t in its SYSTEM_TIME, and the simulation waits again. A message without a time acts at the present
-simulation time. So the same messages give the same flight, bit for bit, however slow the partner is.
+set-point with `time_boot_ms` t, or a SYSTEM_TIME with it, lets the simulation advance to t; there the set-point begins
+to act, the vehicle reports t in its SYSTEM_TIME, and the simulation waits again. A message without a time acts at the
+present simulation time. So the same messages give the same flight, bit for bit, however slow the partner is.
 """
 
 from __future__ import annotations

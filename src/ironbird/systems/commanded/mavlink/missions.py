@@ -1,9 +1,8 @@
 """The mission protocol: upload, download, clear, current item, items reached [MAVLinkMission].
 
 Items are stored as received, so that a ground station reads back what it wrote, and passed to the vehicle as its
-mission
-after the last one. One transfer at a time; a silent partner is asked again, then the transfer is given up.
-Not done: fences and rally points (a list of them is empty, and an upload is refused), parts of lists, DO_JUMP.
+mission after the last one. One transfer at a time; a silent partner is asked again, then the transfer is given up. Not
+done: fences and rally points (a list of them is empty, and an upload is refused), parts of lists, DO_JUMP.
 """
 
 from __future__ import annotations

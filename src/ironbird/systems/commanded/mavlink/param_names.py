@@ -2,11 +2,10 @@
 
 A path `rotor/1/command_fault.spike_rate[0]` has a block, a parameter and an index. The block becomes the first three
 letters of its first word, then each further word's first letter, with numbers kept: `ROT1CF`. The words of the
-parameter follow (`SPIKE_RATE`), and the index. If that is longer than sixteen characters, the words of the
-parameter lose
-their vowels except first letters (`ROT1CF_SPK_RT_0`); if it is still longer, they are cut to three letters, then to
-two.
-Names that are longer even then, and all names that would be equal, end in a hash of four characters of the whole path.
+parameter follow (`SPIKE_RATE`), and the index. If that is longer than sixteen characters, the words of the parameter
+lose their vowels except first letters (`ROT1CF_SPK_RT_0`); if it is still longer, they are cut to three letters, then
+to two. Names that are longer even then, and all names that would be equal, end in a hash of four characters of the
+whole path.
 """
 
 from __future__ import annotations

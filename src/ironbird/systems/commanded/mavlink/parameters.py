@@ -1,8 +1,7 @@
 """The parameter protocol: all parameters of the vehicle that can be changed in flight, by names of sixteen characters.
 
-Values are encoded as by PX4: 32 bits of a float, or of an integer in the place of the float [MAVLinkParams]. A
-change by
-a ground station acts at once, and is stored in a file if one was given, in the format of QGroundControl's parameter
+Values are encoded as by PX4: 32 bits of a float, or of an integer in the place of the float [MAVLinkParams]. A change
+by a ground station acts at once, and is stored in a file if one was given, in the format of QGroundControl's parameter
 files. After a list comes `_HASH_CHECK`, by which a ground station knows whether its stored values are still valid.
 """
 

@@ -1,8 +1,7 @@
 """Telemetry: estimates and measurements of the vehicle, in streams of messages with rates that a partner can set.
 
 Rates are in simulation time. Values are the autopilot's own, as with a real vehicle: the estimate, not the truth;
-sensor
-values after fault injection; its commands to the actuators. Units and signs: [MAVLink2].
+sensor values after fault injection; its commands to the actuators. Units and signs: [MAVLink2].
 """
 
 from __future__ import annotations

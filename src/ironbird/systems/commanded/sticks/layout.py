@@ -1,17 +1,10 @@
 """Which axis and button of a pad does what: a TOML file, with defaults for common pads.
 
-name = "Xbox"            # a part of the pad's name; empty fits all
-mode = 2                 # of the transmitter: 1 throttle right, 2 throttle left, 3 and 4 with the sticks exchanged
-left_x = 0               # numbers of axes as `ironbird connect show-sticks` prints them
-reversed = ["left_y"]    # axes whose value falls when they are pushed forward or right
-expo = 0.3
-dead_zone = 0.05
-[calibration.left_x]
-low = -32767
-centre = 0
-high = 32767
-[buttons]
-0 = "arm"
+name = "Xbox"            # a part of the pad's name; empty fits all mode = 2                 # of the transmitter: 1
+throttle right, 2 throttle left, 3 and 4 with the sticks exchanged left_x = 0               # numbers of axes as
+`ironbird connect show-sticks` prints them reversed = ["left_y"]    # axes whose value falls when they are pushed
+forward or right expo = 0.3 dead_zone = 0.05 [calibration.left_x] low = -32767 centre = 0 high = 32767 [buttons] 0 =
+"arm"
 """
 
 from __future__ import annotations
