@@ -1,7 +1,7 @@
 """What readers of the guides have: logs, cases, worlds, missions, vehicles of other programs, made small.
 
 `PREPARED` has for a page the function that writes them into its folder before its first command runs
-(tests/long/test_doc_runs.py). Files that a page shows are not here.
+(tests/system/test_doc_runs.py). Files that a page shows are not here.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from flown_records import table
 from foreign_vehicles import AIRFRAME_SCRIPT, FRAME, SDF, urdf
+from log_files import write_ardupilot_flight
 
 ROOT = Path(__file__).parents[2]
 CASE = """schema = 1
@@ -165,6 +166,14 @@ def credibility(folder: Path) -> None:
     _write(folder, tests__toml='schema = 1\n[[test]]\nname = "climb"\nkind = "time"\nsignal = "velocity_down"\n')
 
 
+def logs(folder: Path) -> None:
+    """A flight of Ironbird with its ULog, one of ArduPilot, and a table with motor commands."""
+    _ironbird(folder, "fly", "quad_f450", "--mission", "hover", "--ulog", "--log-step", "0.004")
+    shutil.copy(folder / "out" / "latest" / "flight.ulg", folder / "flight.ulg")
+    write_ardupilot_flight(folder / "00000042.BIN")
+    _record(folder, "flight.csv")
+
+
 def identification(folder: Path) -> None:
     """What benches and flights give, by their models."""
     from ironbird.identification.virtual import bifilar_swing, propulsion_stand
@@ -232,6 +241,7 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "identification": identification,
     "import-a-vehicle": foreign_vehicles,
     "learning": learning,
+    "logs": logs,
     "reliability": reliability,
     "worlds": worlds,
 }

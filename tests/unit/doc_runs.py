@@ -7,7 +7,8 @@ why`). `SAYS` has what a command prints where the page makes a claim about it.
 
 What a reader has and a test has not is made small (tests/unit/doc_files.py), or the command is run in another way
 (`RUNS_AS`, `SERVERS`, stand-ins for PX4, ArduPilot and boards). `NOT_RUN` is the whole list of commands that are not
-executed; tests/system/test_doc_commands.py still reads them with the real command line.
+executed; tests/system/test_doc_commands.py still reads them with the real command line. The pages are shared out over
+several test files (`pages_of`), which run at the same time.
 """
 
 from __future__ import annotations
@@ -30,13 +31,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import attended_system
-import pytest
 from doc_files import PREPARED
 
 from ironbird.autopilots.px4.process import SIMULATOR_PORT
 from ironbird.compiler import native
-from ironbird.faults.catalog import FAULTS
-from ironbird.vehicles.names import vehicle_ids
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -156,6 +154,9 @@ NOT_RUN = {  # the beginning of a command -> why it is not executed here
 }
 RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in the test
     "app: ironbird app": [("ironbird app", "ironbird app --http-port {port}")],
+    "logs: ironbird model credibility flight.ulg --drive": [("flight.ulg", "flight.csv")],
+    "logs: ironbird model identify": [("flight.ulg", "flight.csv")],
+    "logs: ironbird app": [("ironbird app", "ironbird app --http-port {port}")],
     "app: ironbird app do": [],
     "app: ironbird app do start vehicle=quad_f450 control=px4": [("control=px4", "control=told")],
     "app: ironbird app do tune": [("MPC_XY_VEL_MAX", "MPC_XY_CRUISE")],
@@ -210,6 +211,7 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
 ENDS_WITH = {  # the beginning of a command -> exit code that depends on the reader's files, here on those of the test
     "autopilots: ironbird fly quad_f450 --control ardupilot --fault": 3,  # the stand-in has no such parameter
     "credibility: ironbird model credibility flight.ulg --drive": 1,  # it takes off: the ground is not in the model
+    "logs: ironbird model credibility flight.ulg --drive": 1,  # as above
     "route: ironbird fly quad_f450 --control px4": 3,  # the stand-in hears no ground station: no packet to cut
 }
 STAND_IN = re.compile(r"--control (px4|ardupilot)\b")
@@ -243,6 +245,7 @@ SERVERS: dict[
     "firmware: ironbird board firmware run provant.elf --gdb": Server(r"target remote", 130),
     "hardware-in-the-loop: ironbird connect autopilot": Server(r"ready", 130),
     "hardware-in-the-loop: python -m ironbird.transport.serial_wire": Server(r"/dev/pts/\d+"),
+    "logs: ironbird app --logs": Server(r"Ctrl-C ends all flights"),
     "rflysim: ironbird connect rflysim": Server(r"vehicle \d: \w+; commands UDP", more_s=3.0),
     "route: ironbird connect route": Server(r"gcs: udp"),
 }
@@ -430,7 +433,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def alone() -> Iterator[None]:
     """No other test of this kind at the same time: each would take the first free instance of PX4."""
     with Path("/tmp/ironbird-test-fake-px4.lock").open("w") as lock:
@@ -497,85 +500,30 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
             yield f"does not say '{pattern}': {plain[-1500:]}"
 
 
-SLOW = ("campaigns", "export", "firmware", "hardware-in-the-loop", "own-quadcopter", "scenarios", "tuning")
+PARTS = 4  # files of tests that share the pages
+SECONDS = {  # that the commands of a page take on two cores, roughly; others a few
+    "hardware-in-the-loop": 38, "own-quadcopter": 29, "tuning": 28, "scenarios": 26, "campaigns": 24, "app": 22,
+    "autopilots": 21, "export": 20, "rflysim": 17, "worlds": 17, "firmware": 15, "control-from-outside": 14,
+    "credibility": 12, "logs": 12, "route": 10, "README": 10, "identification": 9, "reliability": 8, "learning": 7,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
-        for page in PAGES
-        if commands_of(page.read_text(encoding="utf-8"))
-    ],
-)
-def test_the_commands_of_a_page_end_as_it_says(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if STAND_IN.search(page.read_text(encoding="utf-8")):
-        request.getfixturevalue("alone")
-    shell = Shell(page.stem, tmp_path)
-    try:
+def pages_of(part: int) -> list[Path]:
+    """The pages with commands that one file of tests runs, from 0 to PARTS - 1; all parts take about the same time."""
+    pages = [page for page in PAGES if commands_of(page.read_text(encoding="utf-8"))]
+    shares: list[tuple[float, list[Path]]] = [(0.0, []) for _ in range(PARTS)]
+    for page in sorted(pages, key=lambda page: (-SECONDS.get(page.stem, 4), page.stem)):
+        least = min(range(PARTS), key=lambda number: shares[number][0])
+        shares[least] = (shares[least][0] + SECONDS.get(page.stem, 4), [*shares[least][1], page])
+    return shares[part][1]
+
+
+def check_page(page: Path, folder: Path) -> None:
+    """Run the commands of a page in a folder; fails if one ends otherwise than the page says."""
+    with contextlib.ExitStack() as whole:
+        if STAND_IN.search(page.read_text(encoding="utf-8")):
+            whole.enter_context(alone())
+        shell = Shell(page.stem, folder)
+        whole.callback(shell.close)
         wrong = run_page(page, shell)
-    finally:
-        shell.close()
     assert not wrong, "\n".join([f"{page.relative_to(ROOT)}:", *wrong])
-
-
-@pytest.mark.parametrize(
-    "found", [NOT_RUN, RUNS_AS, ENDS_WITH, SERVERS, SAYS], ids=["NOT_RUN", "RUNS_AS", "ENDS_WITH", "SERVERS", "SAYS"]
-)
-def test_the_tables_speak_of_commands_that_are_there(found: dict[str, Any]) -> None:
-    there = [f"{p.stem}: {c}" for p in PAGES for c in commands_of(p.read_text(encoding="utf-8"))]
-    assert [key for key in found if not any(command.startswith(key) for command in there)] == []
-
-
-def test_no_command_hides_from_this_test() -> None:
-    """Commands stand in blocks of a shell, not indented and not without a language."""
-    hidden = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        hidden += [
-            f"{page.stem}: {block[:80]}" for language, block in blocks(text) if not language and "ironbird " in block
-        ]
-        outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        hidden += [f"{page.stem}: {line}" for line in re.findall(r"^(?: {4}|\t)ironbird .*$", outside, re.MULTILINE)]
-    assert hidden == []
-
-
-def test_the_counts_of_the_tour_are_those_of_the_program() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert {int(number) for number in re.findall(r"(\d+) vehicles", text)} == {len(vehicle_ids())}
-    assert {int(number) for number in re.findall(r"(\d+) faults", text)} == {len(FAULTS)}
-
-
-def test_a_page_is_read_as_a_reader_reads_it() -> None:
-    text = """
-```sh
-ironbird fly 'a # b' \\
-    --until 3   # exit code 1: it crashes
-
-export A=b
-```
-```toml
-# own.toml
-schema = 1
-```
-A table, `t.csv`:
-
-```csv
-a,b
-```
-```python
-text = "x"
-Path("x.txt").write_text(text)
-Path("y.txt").write_text(text.upper())
-```
-"""
-    assert commands_of(text) == [Command("ironbird fly 'a # b' --until 3", 1), Command("export A=b", 0)]
-    assert files_of(text) == {"own.toml": "# own.toml\nschema = 1\n", "x.txt": "x", "t.csv": "a,b\n"}
-
-
-def test_a_command_that_ends_otherwise_is_seen(tmp_path: Path) -> None:
-    shell = Shell("a page", tmp_path)
-    assert [*run_command("a page", Command("exit 0", 0), shell)] == []
-    assert "exit code 3, not 0" in next(run_command("a page", Command("exit 3", 0), shell))
-    said = [*run_command("README", Command("ironbird repeat", 2), shell)]
-    assert len(said) == 1 and "does not say" in said[0]
