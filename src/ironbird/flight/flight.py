@@ -380,7 +380,7 @@ def fly(
             seat = Seat(system, pilot)
         else:
             kind = kind_of(order.control)
-            pace = pace if speed is not None else kind.pace(read_options(kind, order.options))
+            pace = pace if speed is not None else kind.pace(read_options(kind, order.options), order.script)
             trust = trust or Trust.by_hand(ordered.get("options"))
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show, trust=trust)
         flown = fly_outside(

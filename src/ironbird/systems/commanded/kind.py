@@ -179,9 +179,9 @@ class CommandedKind(Kind):
         """Whether a flight repeats to the bit: with a recorded stream, or without external commands."""
         return bool(script) or needs_no_client(getattr(options, "front", ""))
 
-    def pace(self, options: Options) -> float | None:
-        """Real time if people or programs outside command; a stick file is played in real time too."""
-        return None if needs_no_client(getattr(options, "front", "")) else 1.0
+    def pace(self, options: Options, script: str) -> float | None:
+        """Real time if people or programs outside command, or a stick file is played; a recorded stream needs none."""
+        return None if script or needs_no_client(getattr(options, "front", "")) else 1.0
 
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
         """If people or programs outside command."""
