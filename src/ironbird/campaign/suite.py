@@ -20,7 +20,7 @@ from ironbird.campaign.case import (
 from ironbird.campaign.check import condition_problems, problems_of
 from ironbird.campaign.planned import JOINED, PLAN_ENDINGS, Planned, case_words, kept_defaults
 from ironbird.campaign.suite_path import SCHEMA, suite_path
-from ironbird.errors import CaseError, FaultError, UnknownNameError
+from ironbird.errors import MOST_LISTED, CaseError, FaultError, OrderError, UnknownNameError
 from ironbird.faults.file import definitions_text, read_faults_file
 from ironbird.faults.spec import Fault
 from ironbird.files.problems import (
@@ -137,6 +137,9 @@ def planned_case(path: str | Path, case: str | None = None) -> Planned:
     cases = {planned.id: planned for planned in load_suite(path).cases}
     if case is None and len(cases) == 1:
         return next(iter(cases.values()))
+    if case is None:
+        names = ", ".join(list(cases)[:MOST_LISTED]) + (", …" if len(cases) > MOST_LISTED else "")
+        raise OrderError(f"{path} has {len(cases)} cases and none is named: name one of {names}")
     if case not in cases:
         raise UnknownNameError("case", str(case), cases, str(path))
     return cases[case]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.campaign.suite import check, load_suite
-from ironbird.errors import CaseError
+from ironbird.campaign.suite import check, load_suite, planned_case
+from ironbird.errors import CaseError, OrderError, UnknownNameError
 from ironbird.files.problems import Problem
 
 GOOD = """schema = 1
@@ -444,3 +444,14 @@ def test_files_of_other_kinds_are_called_by_their_name(tmp_path: Path, text: str
     (found,) = problems(tmp_path, text)
 
     assert found.message == says
+
+
+def test_a_case_is_named_if_there_are_several(tmp_path: Path) -> None:
+    file = tmp_path / "case.toml"
+    file.write_text(GOOD)
+    assert planned_case(file).id == "a"
+    file.write_text(GOOD + GOOD.removeprefix("schema = 1\n").replace('id = "a"', 'id = "b"'))
+    with pytest.raises(OrderError, match=r"case\.toml has 2 cases and none is named: name one of a, b$"):
+        planned_case(file)
+    with pytest.raises(UnknownNameError, match="unknown case 'c'"):
+        planned_case(file, "c")
