@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import RequirementsOption, check_campaign, flight_bar, store_with
+from ironbird.cli.campaign import RequirementsOption, check_campaign, check_table, flight_bar, store_with
 from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
 from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import StoreError
@@ -34,7 +34,13 @@ def pack(
 
     The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'.
     """
+    from ironbird.campaign.signature import check_key
+
     with errors():
+        if sign is not None:
+            check_key(sign)
+        check_table("--requirements", requirements)
+        check_table("--fmea", fmea)
         check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.flight.judge import VERDICTS
