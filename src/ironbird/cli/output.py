@@ -40,7 +40,7 @@ SHORT_CELL = 12  # characters up to which the cells of a column are not broken
 BROWSER_S = 2.0  # within which whatever opens addresses reports that there is no browser
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
-_BROWSERS: list[Any] = []  # programs that stay open after this one, kept so that nobody waits for them
+_BROWSERS: list[Any] = []  # programs that stay open after this one, kept so that no process waits for them
 _TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 
@@ -417,7 +417,7 @@ def write_flight(
 
 
 def print_flight(written: WrittenFlight, number: int | None = None) -> None:
-    """Print the summary of a flight and where its files are; `number` tells several apart."""
+    """Print the summary of a flight and where its files are; `number` distinguishes several."""
     title = written.title if number is None else f"{written.title}, {number}"
     print_table(written.rows, title, written.figures)
     if written.problem:

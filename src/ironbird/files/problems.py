@@ -137,7 +137,7 @@ class Cut:
         return found
 
     def smaller(self, paths: Iterable[KeyPath]) -> Cut:
-        """The data without what is at further paths of theirs; of a missing key, without the table that lacks it."""
+        """The data without what is at further paths; of a missing key, without the table that lacks it."""
         return Cut.of(self.original, self.without | {_existing(self.original, self.whole(path)) for path in paths})
 
     def accepted(self, grammar: type[BaseModel]) -> Cut | None:
