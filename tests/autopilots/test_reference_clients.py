@@ -35,7 +35,8 @@ class Served:
         self.spec = load_spec(vehicle)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ironbird.cli", "serve", vehicle, "--front", "mavlink", "--speed", str(SPEED),
-             "--until", str(UNTIL_S), "--option", f"links=udp:127.0.0.1:{self.port}", "--out", str(folder / "out")],
+             "--until", str(UNTIL_S), "--option", f"links=udp:127.0.0.1:{self.port}", "--option", "flights=0",
+             "--out", str(folder / "out")],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 

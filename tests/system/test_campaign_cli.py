@@ -186,13 +186,20 @@ def test_list_and_show() -> None:
         (["search", "small.toml", "--case", "los"], "unknown case 'los' in small.toml; did you mean 'loss'"),
         (["map", "lean.toml", "body.mass", "fault.1.severiti"], "did you mean 'fault.1.severity'"),
         (["shrink", "base", "wind/0001/s1"], "does not fail (pass): there is nothing to shrink"),
-        (["report", "base", "--requirements", "none.csv"], "cannot read none.csv"),
+        (["report", "base", "--requirements", "none.csv"], "--requirements none.csv does not exist: give a CSV file"),
         (["plan", "--probability", "2"], "must lie between 0 and 1"),
     ],
 )
 def test_mistakes_end_with_a_sentence(arguments: list[str], message: str) -> None:
     done = ironbird("campaign", *arguments, code=2)
     assert message in " ".join(done.output.split()) and "Traceback" not in done.output
+
+
+def test_an_unknown_flight_is_refused_before_the_store_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ironbird.campaign.session.store_with", None)
+    for verb in ("show", "rerun"):
+        said = ironbird("campaign", verb, "base", "loss/0001/s9", code=2).output
+        assert "unknown flight 'loss/0001/s9' in campaign 'base'; did you mean 'loss/0001/s0'" in " ".join(said.split())
 
 
 def test_resume_of_a_finished_campaign_flies_nothing(place: Path) -> None:
@@ -259,7 +266,8 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
     done = ironbird(
         "campaign", "repeat", str((place / "e.zip").rename(place / "elsewhere" / "e.zip")), "--workers", "1"
     )
-    assert re.search(r"flown again\s+│ 6 ", done.output) and re.search(r"equal, bit for bit │ 6 ", done.output)
+    assert re.search(r"flown again\s+│ 6 ", done.output) and re.search(r"equal, bit for bit +│ 6 of 6 ", done.output)
+    assert re.search(r"verdicts that are equal │ 6 of 6 ", done.output)
 
 
 def test_a_report_links_the_pages_of_flights_that_failed(place: Path) -> None:

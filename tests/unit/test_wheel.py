@@ -11,7 +11,8 @@ from built_wheel import build_wheel
 from packaging.requirements import Requirement
 
 from ironbird.cli.exit_codes import WRONG
-from ironbird.cli.output import EXTRAS, naming_extras
+from ironbird.cli.output import naming_extras
+from ironbird.files.extras import EXTRAS, PURPOSES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -52,4 +53,6 @@ def test_every_package_of_the_extras_for_users_is_named_by_a_message() -> None:
             continue
         for name in {Requirement(text).name for text in requirements} - {"ironbird"}:
             module = {v: k for k, v in PACKAGES.items()}.get(name, name.replace("-", "_").removesuffix("_support"))
-            assert EXTRAS.get(module) == extra, f"{name} of the extra {extra}: see EXTRAS in cli/output.py"
+            assert extra in PURPOSES and EXTRAS.get(module) == extra, (
+                f"{name} of the extra {extra}: see EXTRAS in files/extras.py"
+            )

@@ -141,7 +141,9 @@ def search(
     CaseError
         If the file has problems.
     UnknownNameError
-        If the file has no such case, or several and none is named.
+        If the file has no such case.
+    OrderError
+        If the file has several cases and none is named.
     IronbirdError
         If nothing varies, or no flight could be judged.
 

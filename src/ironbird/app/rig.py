@@ -187,7 +187,8 @@ class Rig:
         instances = {flight.also.options.instance for flight in self.flights.values()
                  if isinstance(flight.also, MavlinkFront) and flight.thread.is_alive()}  # fmt: skip
         instance = next(number for number in itertools.count() if number not in instances)
-        front = MavlinkFront({"instance": instance, "links": mavlink if isinstance(mavlink, str) else ""})
+        links = mavlink if isinstance(mavlink, str) else ""
+        front = MavlinkFront({"instance": instance, "links": links, "flights": 0})
         front.watch = monitor.watch
         return front
 

@@ -21,11 +21,13 @@ from ironbird.autopilots.px4.version import VERSION as PX4_VERSION
 from ironbird.autopilots.px4.version import version_in
 from ironbird.compiler import cache, native
 from ironbird.errors import IronbirdError, LinkError
+from ironbird.files.extras import PURPOSES, install, missing, packages_of
 from ironbird.host.process import GROUND_STATION_PORT
 
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
 ARDUPILOT, FREE_PORTS = "ArduPilot", "free ports"  # names of findings
+EXTRA = "extra "  # begins the names of findings about extras
 ROOM = 4 << 20  # bytes that the cache should have room for: two models
 INSTANCES = 4  # of autopilots whose ports are checked
 LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
@@ -91,7 +93,7 @@ def ports() -> list[Port]:
 
 
 def examine(proc: Path = Path("/proc")) -> list[Finding]:
-    """Run all checks: autopilots, compiler, browser, databases, cache and ports."""
+    """Run all checks: autopilots, compiler, browser, databases, cache, extras of the package, and ports."""
     browsers = ("chromium", "chromium-browser", "google-chrome")
     findings = [
         _autopilot("PX4", lambda: find_px4().binary, PX4_VERSION),
@@ -103,6 +105,7 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
         _cache(),
         _browser(browsers),
         _postgres(),
+        *map(_extra, PURPOSES),
     ]
     busy = holders(proc)
     if busy is None:
@@ -205,6 +208,14 @@ def _postgres() -> Finding:
             "install postgresql for campaigns of several machines; a file of SQLite serves one",
         )
     return Finding("PostgreSQL", True, f"{candidates[-1]}; campaigns can be stored there")
+
+
+def _extra(name: str) -> Finding:
+    """Check of an extra of the package: whether all that it brings is installed."""
+    if not (absent := missing(name)):
+        return Finding(f"{EXTRA}{name}", True, f"installed; {PURPOSES[name]}")
+    said = "not installed" if absent == packages_of(name) else f"without {', '.join(absent)}"
+    return Finding(f"{EXTRA}{name}", False, f"{said}; {PURPOSES[name]}", install(name))
 
 
 # ---------------------------------------------------------------------------------------------- ports

@@ -91,7 +91,7 @@ class AutopilotKind(Kind):
     lands = True
     param_variable: str = ""  # begins names of variables of the environment that are its parameters
 
-    def pace(self, options: Options) -> float | None:
+    def pace(self, options: Options, script: str) -> float | None:
         """Real time if it is to be paced, or if another ground station commands."""
         assert isinstance(options, AutopilotOptions)
         return 1.0 if options.time == "paced" or (options.pilot == "none" and options.time == "real") else None

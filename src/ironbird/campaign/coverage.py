@@ -124,7 +124,8 @@ def read_table(path: Path) -> list[dict[str, str]]:
                 )
             return [{key: value or "" for key, value in row.items() if key} for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise IronbirdError(f"cannot read {path}: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise IronbirdError(f"cannot read {path}: {why}; give a CSV file with the columns id, text, tags") from None
 
 
 def trace_table(

@@ -49,7 +49,8 @@ class Repeated:
     """The results of flying a pack again."""
 
     flown: int
-    same: int
+    same: int  # to the bit
+    same_verdicts: int
     outside: int  # flights under a control system that does not repeat to the bit: not flown
     unjudged: int  # flights of the pack without a result: it is not complete
     left_out: int  # of a sample
@@ -92,15 +93,18 @@ def repeat(
         judged = [case for case in pack.cases if case.id in before]
         inside = [case for case in judged if all(repeats(o.control, o.options, o.script) for o in orders_of(case))]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
-        differing, known = [], store.names()
+        differing, same_verdicts, known = [], 0, store.names()
         if chosen:
             number = next(i for i in itertools.count(1) if f"repeat-{i}" not in known)
             campaign = store.create(f"repeat-{number}", "repeated from an evidence pack", {}, chosen)
             run_campaign(store, campaign, workers=workers, policy=TracePolicy(None), progress=progress)
-            differing = [text for result in store.results(campaign) if (text := _difference(before[result.id], result))]
+            results = list(store.results(campaign))
+            differing = [text for result in results if (text := _difference(before[result.id], result))]
+            same_verdicts = sum(result.verdict == before[result.id].verdict for result in results)
         return Repeated(
             flown=len(chosen),
             same=len(chosen) - len(differing),
+            same_verdicts=same_verdicts,
             outside=len(judged) - len(inside),
             unjudged=len(pack.cases) - len(judged),
             left_out=len(inside) - len(chosen),

@@ -18,12 +18,17 @@ _WHO = "signer"
 
 def sign(data: bytes, key: Path) -> bytes:
     """Sign bytes with a private key (or a public one whose private part an agent holds)."""
-    if not key.is_file():
-        raise StoreError(f"there is no key {key}: give a private SSH key, or make one with 'ssh-keygen -t ed25519'")
+    check_key(key)
     done = _run(["-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE], data)
     if done.returncode != 0 or not done.stdout.startswith(b"-----BEGIN SSH SIGNATURE-----"):
         raise StoreError(f"cannot sign with {key}: {_words(done)}")
     return done.stdout
+
+
+def check_key(key: Path) -> None:
+    """Refuse a key that is not there."""
+    if not key.is_file():
+        raise StoreError(f"there is no key {key}: give a private SSH key, or make one with 'ssh-keygen -t ed25519'")
 
 
 def check(data: bytes, signature: bytes, signer: Path) -> None:

@@ -32,7 +32,7 @@ def doctor(
     as_json: JsonOption = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
 ) -> None:
-    """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
+    """Say what is installed (autopilots, compiler, extras), which ports are busy and by whom, and what to do."""
     from ironbird.autopilots.doctor import examine, shortened_list
 
     with errors(), working("looking at programs and ports"):

@@ -278,9 +278,12 @@ def _begun(created: str) -> str:
 HERE = Path("out") / "campaigns" / "ironbird.db"  # the store of a folder
 
 
-def check_campaign(url: str | None, *names: str) -> None:
-    """Refuse campaigns that no store on this computer has, if the stores are files; a server is asked later."""
-    from ironbird.campaign.places import known_stores, names_in, url_of, usual_store
+def check_campaign(url: str | None, *names: str, flight: str | None = None) -> None:
+    """Refuse campaigns, or a flight of one, that no store on this computer has, if the stores are files.
+
+    This loads little; a server is asked later.
+    """
+    from ironbird.campaign.places import flights_in, known_stores, names_in, url_of, usual_store
 
     check_store(url)
     chosen = url if url is not None else usual_store()
@@ -299,6 +302,17 @@ def check_campaign(url: str | None, *names: str) -> None:
     for name in names:
         if name not in known:
             raise UnknownNameError("campaign", name, near, where, "ironbird campaign list --all")
+        first = next(file for file, has in found.items() if name in (has or ()))
+        flights = flights_in(first, name) if flight is not None else []
+        if flight is not None and flights and flight not in flights:
+            raise UnknownNameError("flight", flight, flights, f"campaign '{name}'", f"ironbird campaign show {name}")
+
+
+def check_table(option: str, path: Path | None) -> None:
+    """Refuse a table of requirements that is not there, before anything is loaded."""
+    if path is not None and not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise IronbirdError(f"{option} {path} {what}: give a CSV file with the columns id, text, tags")
 
 
 def store_with(url: str | None, name: str) -> Store:
@@ -317,7 +331,7 @@ def show(
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
     with errors():
-        check_campaign(store, name)
+        check_campaign(store, name, flight=flight)
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
@@ -448,6 +462,7 @@ def report(
     Example: ironbird campaign report first --pages failed
     """
     with errors():
+        check_table("--requirements", requirements)
         check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.report.campaign_folder import write_campaign_folder
@@ -515,7 +530,7 @@ def rerun(
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times shows flaky ones.
     """
     with errors():
-        check_campaign(store, name)
+        check_campaign(store, name, flight=flight)
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
     from ironbird.flight.flight import fly

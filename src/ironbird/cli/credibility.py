@@ -178,16 +178,17 @@ def _lines(comparison: Comparison, real: str, vehicle: str | None, *, driven: bo
 
     cause, name = likely_cause(comparison), vehicle or "VEHICLE"
     lines = [verdict(comparison), *worst_tests(comparison)]
+    helps = ""
     if cause is not None:
-        lines.append(f"likely cause: {cause.text}")
+        helps = cause.helps
+        if cause.free and (vehicle is None or _has_rotors(vehicle)):
+            helps = f"ironbird model identify {real} --vehicle {name} --free {','.join(cause.free)}"
+        lines.append(f"likely cause: {cause.text}" + (f"; {helps}" if helps else ""))
     if comparison.passed:
         return [*lines, "next: the page has all tests, curves and measures"]
     if not driven:
         return [*lines, f"next: ironbird model credibility {real} --drive --vehicle {name}, the model without control"]
-    if cause is not None and cause.free and _has_rotors(name):
-        free = ",".join(cause.free)
-        return [*lines, f"next: ironbird model identify {real} --vehicle {name} --free {free}"]
-    return [*lines, "next: the page shows when the error grows, and the delay of each signal"]
+    return lines if helps else [*lines, "next: the page shows when the error grows, and the delay of each signal"]
 
 
 def _has_rotors(vehicle: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import RequirementsOption, check_campaign, flight_bar, store_with
+from ironbird.cli.campaign import RequirementsOption, check_campaign, check_table, flight_bar, store_with
 from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
 from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import StoreError
@@ -34,7 +34,13 @@ def pack(
 
     The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'.
     """
+    from ironbird.campaign.signature import check_key
+
     with errors():
+        if sign is not None:
+            check_key(sign)
+        check_table("--requirements", requirements)
+        check_table("--fmea", fmea)
         check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.flight.judge import VERDICTS
@@ -80,6 +86,10 @@ def _check_pack(path: Path) -> None:
         raise StoreError(f"{path} is no evidence pack: there is no such file; {cure}")
     elif not zipfile.is_zipfile(path):
         raise StoreError(f"{path} is no evidence pack: it is no zip file; {cure}")
+    else:
+        with zipfile.ZipFile(path) as content:
+            if "SHA256SUMS" not in content.namelist():
+                raise StoreError(f"{path} is no evidence pack: there is no SHA256SUMS in it; {cure}")
 
 
 def verify(pack: PackArgument, signer: SignerOption = None) -> None:
@@ -131,7 +141,8 @@ def repeat_pack(
     rows = {
         "files": "all as they were" + (f", signed by {signer}" if found.signed else "; the signature was not checked"),
         "flown again": str(found.flown),
-        "equal, bit for bit": str(found.same),
+        "verdicts that are equal": f"{found.same_verdicts} of {found.flown}",
+        "equal, bit for bit": f"{found.same} of {found.flown}",
     }
     if found.outside:
         rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
@@ -145,7 +156,8 @@ def repeat_pack(
         same = " with other code" if found.version == ironbird_version() else ""
         rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
     figures = {
-        "flown": found.flown, "same": found.same, "differing": found.differing, "outside": found.outside,
+        "flown": found.flown, "same": found.same, "same_verdicts": found.same_verdicts,
+        "differing": found.differing, "outside": found.outside,
         "left_out": found.left_out, "unjudged": found.unjudged, "signed": found.signed,
     }  # fmt: skip
     print_table(rows, f"Repeated from {pack.name}", figures)

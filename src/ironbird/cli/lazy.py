@@ -55,6 +55,11 @@ class Verb(TyperCommand):
         """The arguments and options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, in which no example is cut."""
+        _fold_long_words()
+        super().format_help(ctx, formatter)
+
 
 class Group(TyperGroup):
     """A group that does something of its own, with options; only those that were given are converted."""
@@ -62,6 +67,11 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, `--help` among them."""
         return converted_if_given(super().get_params(ctx))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, in which no example is cut."""
+        _fold_long_words()
+        super().format_help(ctx, formatter)
 
 
 class Branch(TyperGroup):
@@ -118,6 +128,7 @@ class Branch(TyperGroup):
         if not self.path:
             typer.echo(overview())
             return
+        _fold_long_words()
         listed = TyperGroup(name=self.name, commands={name: self._summary(name) for name in self.commands})
         listed.params, listed.help, listed.rich_markup_mode = self.params, self.help, MARKUP
         listed.format_help(ctx, formatter)
@@ -125,6 +136,12 @@ class Branch(TyperGroup):
     def _summary(self, name: str) -> Any:
         """A command without its options, for a list; one of a package that cannot be loaded says so."""
         return TyperCommand(name, help=summary(f"{self.path}.{name}".lstrip(".")), rich_markup_mode=MARKUP)
+
+
+def _fold_long_words() -> None:
+    from ironbird.cli.help_tables import fold_long_words  # and with it what prints tables
+
+    fold_long_words()
 
 
 class _Verbs(Mapping[str, Any]):

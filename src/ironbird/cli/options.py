@@ -360,7 +360,7 @@ def settings_of(texts: list[str] | None, option: str = "--set ") -> dict[str, Nu
         try:
             values[path.strip()] = json.loads(value)
         except (ValueError, RecursionError):
-            hint = f"; write a list in brackets: [{value}]" if _is_list(value) else ""
+            hint = f"; write a list in brackets: [{value}]" if _is_list(value) else _without_unit(path.strip(), value)
             raise IronbirdError(
                 f"{option}'{shortened(text)}': '{shortened(value)}' is not a number or a list of numbers{hint}"
             ) from None
@@ -389,6 +389,20 @@ def sight_of(texts: list[str] | None) -> list[dict[str, Any]]:
         table.setdefault("name", kind.strip())
         tables.append(table)
     return tables
+
+
+def _without_unit(path: str, text: str) -> str:
+    """The cure for a number with a unit; empty if it is none."""
+    from ironbird.conditions.quantity import read_unit, si_text
+
+    match = re.fullmatch(r"\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z%°].*?)\s*", text)
+    if match is None:
+        return ""
+    try:
+        number, unit = float(match[1]), read_unit(match[2].replace("°", "deg"))
+    except (ValueError, IronbirdError):
+        return "; write the number alone, in SI units and radians"
+    return f"; write it without a unit, in SI ({si_text(unit.dimension)}): {path}={number * unit.size:g}"
 
 
 def _is_list(text: str) -> bool:

@@ -232,7 +232,7 @@ OWNERS = {
     "failsafe": ("mixer",),
     "fault_map": ("rflysim",),
     "file": ("fmu", "fmu-plant",),
-    "flights": ("px4", "ardupilot",),
+    "flights": ("px4", "ardupilot", "mavlink",),
     "folder": ("px4", "ardupilot", "fmu", "fmu-plant",),
     "front": ("commanded",),
     "ground_station": ("px4", "ardupilot", "hardware",),

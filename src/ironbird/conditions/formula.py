@@ -34,6 +34,7 @@ are read as SI (`old_form`), and `Parser.new_text` rewrites them with units.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -326,8 +327,13 @@ class Parser:
     def _whole(self) -> Term | Node:
         whole = self._expression(0)
         if self._next.text:
-            self._fail(f"'{self._next.text}' is not expected here", self._next.at)
+            self._unexpected(self._next)
         return whole
+
+    def _unexpected(self, token: _Token) -> NoReturn:
+        near = difflib.get_close_matches(token.text, _KEYWORDS, n=1, cutoff=0.6) if token.kind == "name" else []
+        meant = f"; did you mean '{near[0]}'?" if near and near[0] != token.text else ""
+        self._fail(f"'{shortened(token.text)}' is not expected here{meant}", token.at)
 
     def _expression(self, lowest: int) -> Term | Node:
         at, level = self._next.at, self.level
@@ -385,7 +391,7 @@ class Parser:
             return Number(self.names.words[word], NONE, word, is_word=True)
         if token.kind == "name" and token.text not in _KEYWORDS:
             return self._call(token) if self._next.text == "(" else self._named(token)
-        self._fail(f"'{token.text}' is not expected here", token.at)
+        self._unexpected(token)
 
     def _number(self, token: _Token) -> Number:
         value, dimension = self._quantity(token, "1")
@@ -404,7 +410,8 @@ class Parser:
 
     def _call(self, token: _Token) -> Term | Node:
         if token.text not in _OF_NUMBERS and token.text not in _OF_CONDITIONS:
-            self._fail(str(UnknownNameError("function", token.text, [*_OF_NUMBERS, *_OF_CONDITIONS])), token.at)
+            known = [*_OF_NUMBERS, *_OF_CONDITIONS, *_WINDOWS, "not"]
+            self._fail(str(UnknownNameError("function", token.text, known)), token.at)
         self._take("(")
         places = [self._next.at]
         arguments = [self._expression(0)]
@@ -564,7 +571,7 @@ class Parser:
             self._fail(f"{vector} has {size} entries: write {vector}[0] to {vector}[{size - 1}]", token.at)
         if "/" in name and self._is_known(name.rpartition("/")[0]):
             self._fail(f"unknown name '{name}'; a division needs spaces around '/'", token.at)
-        known = [*self.units, *aliases, *words]
+        known = [*self.units, *aliases, *words, *_WINDOWS]
         self._fail(str(UnknownNameError("name", name, known)), token.at)
 
     def _is_known(self, name: str) -> bool:

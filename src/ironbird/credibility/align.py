@@ -45,7 +45,7 @@ def find_shift(real: Record, simulated: Record, names: Sequence[str], most_s: fl
     if not used:
         raise RecordError(
             f"{real.path.name} and {simulated.path.name} cannot be aligned: no common signal moves in both; "
-            f"give --shift"
+            f"give --time-shift"
         )
     length = max(real.length_s, simulated.length_s)
     step_s = max(STEP_S, length / MOST_STEPS)
@@ -68,7 +68,7 @@ def find_shift(real: Record, simulated: Record, names: Sequence[str], most_s: fl
             f"{real.path.name} and {simulated.path.name} have nothing in common: the best correlation of "
             f"{', '.join(used)} over all time shifts is {shift.correlation:.2f} (at least {LEAST_CORRELATION:g} "
             f"is needed); "
-            "are they of the same vehicle and manoeuvre? --shift compares them all the same"
+            "are they of the same vehicle and manoeuvre? --time-shift compares them all the same"
         )
     return shift
 

@@ -11,6 +11,7 @@ import numpy as np
 from ironbird.analysis.spectra import FrequencyResponse, Spectra, log_frequencies, window_lengths, window_spectra
 from ironbird.credibility import metrics
 from ironbird.credibility.align import Shift, find_shift
+from ironbird.credibility.amounts import amount
 from ironbird.credibility.index import combined, frequency_errors, mean_index, normalised, performance_errors
 from ironbird.credibility.iso18571 import LEAST as ISO_LEAST
 from ironbird.credibility.iso18571 import MOST as ISO_MOST
@@ -346,8 +347,9 @@ class _Tested:
 
     def _text(self, run: int) -> str:
         if self.test.kind == "performance":
-            real, simulated = (figure(self.test.figure, self.time_s, v) for v in (self.real, self.simulated[run]))
-            return f"{self.test.figure} {real:.4g} real, {simulated:.4g} simulated"
+            figures = (figure(self.test.figure, self.time_s, v) for v in (self.real, self.simulated[run]))
+            real, simulated = (amount(value, self._figure_unit(), 4) for value in figures)
+            return f"{self.test.figure} {real} real, {simulated} simulated"
         if self.test.kind == "frequency":
             (mag, mag_eps), (pha, pha_eps) = self._frequency_errors(self._spectra(0), self._spectra(run + 1))
             return f"magnitude {mag:.2f} dB of {mag_eps:.2f}, phase {pha:.1f} deg of {pha_eps:.1f}"

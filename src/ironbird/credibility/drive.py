@@ -17,6 +17,7 @@ import numpy as np
 
 from ironbird.blocks.power.battery import FULL_CELL_V
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, Measure
 from ironbird.credibility.plan import DriveTable, Plan, usual_tests
 from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
@@ -83,7 +84,7 @@ class Driven:
                 float(np.sqrt(np.mean((pair.real - values) ** 2))) for values in (pair.simulated[0], unchanged)
             )
             skill = 1 - model / nothing if nothing > 0 else -math.inf
-            detail = f"rms error {model:.4g} {pair.unit}, of no change {nothing:.4g}"
+            detail = f"rms error {amount(model, pair.unit, 4)}, of no change {amount(nothing, pair.unit, 4)}"
             measures.append(Measure("skill against no change", pair.signal, skill, "> 0", skill > 0, detail))
         return replace(comparison, measures=[*comparison.measures, *measures])
 

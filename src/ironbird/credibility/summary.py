@@ -6,14 +6,13 @@ intervals has to confirm it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, ErrorEvent, Index
 
 WORST = 3  # tests that are named
-DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s^2": "°/s²"}
 LEAST_DELAY_S = 0.02  # below, a delay explains nothing
 EXPLAINED = 0.5  # share of the error that is left at most if a delay explains it
 SLOW_COMMANDS_S = 0.021  # between two recorded commands: slower ones do not show what a fast control loop did
@@ -22,10 +21,11 @@ TURNS = ("roll", "pitch", "roll_rate", "pitch_rate")
 
 @dataclass(frozen=True)
 class Cause:
-    """What may be wrong in a model, and the words of `identify --free` that would change it; none if that cannot."""
+    """What may be wrong in a model, and the words of `identify --free` that would change it; else what helps."""
 
     text: str
     free: tuple[str, ...] = ()
+    helps: str = ""
 
 
 CAUSES = {  # by signals that fail
@@ -37,20 +37,29 @@ CAUSES = {  # by signals that fail
     ("velocity_north", "velocity_east", "north", "east", "specific_force_x", "specific_force_y"): Cause(
         "drag, or wind (calm air is assumed)", ("drag",)
     ),
-    ("battery_voltage",): Cause("the battery: its resistance, capacity, or charge at the start"),
+    ("battery_voltage",): Cause(
+        "the battery: its resistance, capacity, or charge at the start",
+        helps="compare again with other values, --set battery.resistance=…, until it fits",
+    ),
 }
 
 
 def verdict(comparison: Comparison) -> str:
     """Whether the model passes, and what an index means."""
-    mark, total = comparison.plan.pass_mark, len(comparison.indices)
-    failed = sum(not index.passed for index in comparison.indices)
     value, low, high = comparison.overall
-    said = f"pass: all {total} tests" if comparison.passed else f"fail: {failed} of {total} tests"
+    word = "pass" if comparison.passed else "fail"
     return (
-        f"{said}; overall index {value:.2f} ({low:.2f} to {high:.2f}): 1 is no error, {mark:g} is an error as large as "
-        "the tolerable one and the least that passes"
+        f"{word}: {count(comparison)}; overall index {value:.2f} ({low:.2f} to {high:.2f}): 1 is no error, "
+        f"{comparison.plan.pass_mark:g} is an error as large as the tolerable one and the least that passes"
     )
+
+
+def count(comparison: Comparison) -> str:
+    """How many tests pass or fail."""
+    total, failed = len(comparison.indices), sum(not index.passed for index in comparison.indices)
+    if not failed:
+        return f"all {total} tests pass"
+    return f"{failed} of {total} tests fail (index below {comparison.plan.pass_mark:g})"
 
 
 def worst_tests(comparison: Comparison) -> list[str]:
@@ -71,12 +80,6 @@ def _sentence(index: Index) -> str:
     return f"{index.test.name}: {error} off, tolerable {tolerable}, index {index.least:.2f}, {word}"
 
 
-def amount(value: float, unit: str) -> str:
-    """A number with its unit; angles in degrees."""
-    shown = DEGREES.get(unit, "" if unit == "1" else unit)
-    return f"{math.degrees(value) if unit in DEGREES else value:.3g} {shown}".rstrip()
-
-
 def likely_cause(comparison: Comparison) -> Cause | None:
     """What most likely makes the worst tests fail; None if all pass, or nothing is known about these signals."""
     failed = sorted((index for index in comparison.indices if not index.passed), key=lambda index: index.least)
@@ -93,7 +96,8 @@ def likely_cause(comparison: Comparison) -> Cause | None:
     if signal in TURNS and command is not None and command.step_s > SLOW_COMMANDS_S:
         rate = 1.0 / command.step_s
         return Cause(
-            f"the record has {rate:.0f} commands a second, too few to foretell roll and pitch: log them faster"
+            f"the record has {rate:.0f} commands a second, too few to foretell roll and pitch",
+            helps="log them faster (PX4: SDLOG_PROFILE, ArduPilot: LOG_BITMASK), or compare with --setpoints",
         )
     return next((cause for signals, cause in CAUSES.items() if signal in signals), None)
 

@@ -19,7 +19,7 @@ from ironbird.conditions.names import RUN_UNITS, Derived, HasSignals, Names
 from ironbird.errors import UnknownNameError
 from ironbird.flight.words import ALIASES, COMPLETED, HARMLESS, WORDS
 from ironbird.requirements.trace import LogColumns, Trace
-from ironbird.runtime.log import Log
+from ironbird.runtime.log import Log, Short
 from ironbird.vehicles import places as at
 
 ALWAYS = (
@@ -65,6 +65,18 @@ def derived(log: Log, name: str, lane: int = 0) -> np.ndarray:
     if name not in DERIVED:
         raise UnknownNameError("derived signal", name, DERIVED)
     return _derived(name, lambda path: log.lane(path, lane))
+
+
+def short_names(log: Log) -> dict[str, Short]:
+    """The short names of conditions that follow from the signals of a log: derived signals, and aliases."""
+    made: dict[str, Short] = {
+        name: functools.partial(_derived, name)
+        for name, definition in DERIVED.items()
+        if all(source.partition("[")[0] in log for source in definition.sources)
+    }
+    if "height" in made:  # without terrain
+        made["altitude"] = made["height"]
+    return made | {alias: functools.partial(_entry, path) for alias, path in ALIASES.items() if path in log}
 
 
 def derived_at_end(log: Log, name: str, lane: int = 0) -> float:

@@ -17,7 +17,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError, UnknownNameError
 from ironbird.files.trust import Trust
 from ironbird.files.work import working
-from ironbird.flight.derived import derived
+from ironbird.flight.derived import derived, short_names
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
@@ -49,7 +49,7 @@ class Flight(Flown):
     order : Order
         Everything that defines it.
     log : Log
-        All signals over time.
+        All signals over time; `log["tilt"]` and the other short names of requirements too.
     judged : Judged
         What the judge says: verdict, sentence, margins.
     witnesses : list of Witness
@@ -99,6 +99,9 @@ class Flight(Flown):
     judged: Judged
     wall_s: float
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
+
+    def __post_init__(self) -> None:
+        self.log.short = short_names(self.log)
 
     def __repr__(self) -> str:
         flown = f"'{self.order.vehicle}' under {self.order.control}, {self.ended_s:g} s"
@@ -305,12 +308,12 @@ def fly(
         others. `ib.Trust.by_hand(order.options)` trusts all of an order of your own.
     mission : Mission, str or Path, optional
         Mission by name (`ironbird mission list`), TOML file or object; by default the vehicle's own.
-    faults : sequence of Injection or str, default ()
+    faults : sequence of Injection or str, or one, default ()
         What breaks, for example `"rotor.speed_loss@1:instance=1,severity=0.2,start=5"`; times in s, severity from 0 to
         1.
     faults_files : sequence of str or Path, default ()
         TOML files that define faults of your own.
-    requirements : sequence of Requirement or str, default ()
+    requirements : sequence of Requirement or str, or one, default ()
         What must hold: names of the library (`no_crash`) or formulas (`always (altitude < 60 m)`). The vehicle must not
         crash in any case.
     weather : Weather, optional
@@ -380,7 +383,7 @@ def fly(
             seat = Seat(system, pilot)
         else:
             kind = kind_of(order.control)
-            pace = pace if speed is not None else kind.pace(read_options(kind, order.options))
+            pace = pace if speed is not None else kind.pace(read_options(kind, order.options), order.script)
             trust = trust or Trust.by_hand(ordered.get("options"))
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show, trust=trust)
         flown = fly_outside(

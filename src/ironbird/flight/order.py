@@ -256,6 +256,8 @@ class Order:
             raise OrderError(f"seed {shortened(self.seed)} is not a whole number from 0 to 2^63 - 1")
         for name, least in (("until_s", 0.0), ("log_s", SHORTEST_LOG_S)):
             value = getattr(self, name)
+            if value is not None and not isinstance(value, int | float | np.number):
+                raise OrderError(f"{name} = {shortened(repr(value))} is no number: give seconds, such as 5.0")
             if value is not None and not (least <= value <= LONGEST_S and value > 0):
                 raise OrderError(
                     f"{name} = {shortened(value)}: give a time "
@@ -272,6 +274,12 @@ class Order:
             names = [sensor.name for sensor in sensors_of(self.sight)]
             if len(set(names)) < len(names):
                 raise OrderError(f"two sensors have one name among {', '.join(names)}; give each its own")
+        if self.place is not None and not isinstance(self.place, Home):
+            example = "ib.Home(latitude_deg=47.4, longitude_deg=8.5, height_m=400.0)"
+            raise OrderError(f"place = {shortened(repr(self.place))} is no place: give {example}")
+        if not isinstance(self.weather, Weather):
+            given = shortened(repr(self.weather))
+            raise OrderError(f"weather = {given} is no weather: give ib.Weather(speed_mps=5.0, from_deg=270.0)")
         for name, value in vars(self.weather).items():
             if _no_number(value):
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
@@ -499,9 +507,9 @@ class Ordered(TypedDict, total=False):
     """The arguments of `make_order` but vehicle and control, as `ib.fly` takes them."""
 
     mission: Mission | str | Path | None
-    faults: Sequence[Injection | str]
+    faults: Sequence[Injection | str] | Injection | str
     faults_files: Sequence[str | Path]
-    requirements: Sequence[Requirement | str]
+    requirements: Sequence[Requirement | str] | Requirement | str
     weather: Weather | None
     settings: Mapping[str, Number] | None
     tunings: Sequence[Tuning]
@@ -522,9 +530,9 @@ def make_order(
     *,
     control: str | None = None,
     mission: Mission | str | Path | None = None,
-    faults: Sequence[Injection | str] = (),
+    faults: Sequence[Injection | str] | Injection | str = (),
     faults_files: Sequence[str | Path] = (),
-    requirements: Sequence[Requirement | str] = (),
+    requirements: Sequence[Requirement | str] | Requirement | str = (),
     weather: Weather | None = None,
     settings: Mapping[str, Number] | None = None,
     tunings: Sequence[Tuning] = (),
@@ -584,10 +592,10 @@ def make_order(
         mission_name=name,
         faults=read_faults(faults, Catalogue(faults_files)),
         requirements=read_requirements(requirements),
-        weather=weather or Weather(),
-        settings=dict(settings or {}),
+        weather=Weather() if weather is None else weather,
+        settings=_table("settings", settings, "'body.mass': 1.5"),
         tunings=tuple(tunings),
-        options=dict(options or {}),
+        options=_table("options", options, "'time': 'virtual'"),
         script=script,
         seed=seed,
         until_s=until_s,
@@ -597,6 +605,13 @@ def make_order(
         sight=tuple(dict(table) for table in sight),
         integration=integration,
     )
+
+
+def _table(name: str, given: Mapping[str, Any] | None, example: str) -> dict[str, Any]:
+    """An argument that is a table; None is an empty one."""
+    if given is not None and not isinstance(given, Mapping):
+        raise OrderError(f"{name} = {shortened(repr(given))} is no table: give a dict, such as {{{example}}}")
+    return dict(given or {})
 
 
 def _is_plan(script: str) -> bool:
@@ -621,14 +636,18 @@ def planned_place(script: str, usual: Home) -> Home | None:
     return None if place == usual else place
 
 
-def read_faults(faults: Sequence[Injection | str], known: Mapping[str, Fault] = KNOWN) -> tuple[Injection, ...]:
-    """Faults as injections; texts are parsed with the `known` faults."""
-    return tuple(fault if isinstance(fault, Injection) else parse_fault(fault, known) for fault in faults)
+def read_faults(
+    faults: Sequence[Injection | str] | Injection | str, known: Mapping[str, Fault] = KNOWN
+) -> tuple[Injection, ...]:
+    """Faults as injections, or one alone; texts are parsed with the `known` faults."""
+    given = [faults] if isinstance(faults, Injection | str) else faults
+    return tuple(fault if isinstance(fault, Injection) else parse_fault(fault, known) for fault in given)
 
 
-def read_requirements(requirements: Sequence[Requirement | str]) -> tuple[Requirement, ...]:
-    """Requirements as objects, names of the library or formulas."""
-    return tuple(Requirement.of(requirement) for requirement in requirements)
+def read_requirements(requirements: Sequence[Requirement | str] | Requirement | str) -> tuple[Requirement, ...]:
+    """Requirements as objects, names of the library or formulas, or one alone."""
+    given = [requirements] if isinstance(requirements, Requirement | str) else requirements
+    return tuple(Requirement.of(requirement) for requirement in given)
 
 
 def plain(value: Any) -> Any:

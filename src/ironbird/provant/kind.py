@@ -271,7 +271,7 @@ class FirmwareKind(Kind):
         assert isinstance(options, FirmwareOptions)
         return not options.sensor_port and (not options.sticks or options.sticks.endswith(".csv"))
 
-    def pace(self, options: Options) -> float | None:
+    def pace(self, options: Options, script: str) -> float | None:
         """1 (wall-clock speed) for a real board, else None."""
         assert isinstance(options, FirmwareOptions)
         return 1.0 if options.sensor_port else None

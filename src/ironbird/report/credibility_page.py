@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ironbird.credibility.amounts import DEGREES, amount
 from ironbird.credibility.compare import Bode, Comparison, Index, Pair
 from ironbird.credibility.evidence import Standing
 from ironbird.credibility.index import HIGH_MARK
+from ironbird.credibility.summary import count
 from ironbird.files.json_text import json_text
 from ironbird.files.whole import write_text
 from ironbird.report.page import write_page
@@ -18,7 +20,6 @@ from ironbird.report.svg_plot import Curve, lines_plot
 
 REAL, SIMULATED, LIMIT = "var(--text)", "var(--c1)", "var(--bad)"
 MOST_RUNS = 5  # drawn
-DEGREES = {"rad": ("°", math.degrees(1.0)), "rad/s": ("°/s", math.degrees(1.0))}
 
 
 def write_credibility_page(
@@ -94,12 +95,11 @@ def _number(value: float) -> float | None:
 
 def _content(comparison: Comparison, title: str, levels: list[Standing]) -> dict[str, Any]:
     plan, smallest = comparison.plan, comparison.smallest
-    failed = [index for index in comparison.indices if not index.passed]
     if comparison.passed:
         high = smallest.least >= HIGH_MARK
-        verdict = f"every index is at least {HIGH_MARK:g}" if high else f"every index is at least {plan.pass_mark:g}"
+        verdict = f"{count(comparison)}: every index is at least {HIGH_MARK if high else plan.pass_mark:g}"
     else:
-        verdict = f"{len(failed)} of {len(comparison.indices)} indices are below {plan.pass_mark:g}"
+        verdict = count(comparison)
     total = sum(plan.weights.get(name, 0.0) for name in comparison.classes)
     return {
         "title": title,
@@ -135,13 +135,13 @@ def _content(comparison: Comparison, title: str, levels: list[Standing]) -> dict
         "events": [
             {
                 "signal": e.signal,
-                "most": _with_unit(e.most, e.unit),
+                "most": amount(e.most, e.unit, 4),
                 "at": f"{e.at_s:.2f} s",
-                "limit": _with_unit(e.tolerance, e.unit),
+                "limit": amount(e.tolerance, e.unit, 4),
                 "beyond": f"{e.beyond_s:.2f} s",
                 "longest": f"{e.longest_s:.2f} s",
                 "delay": f"{e.delay_s * 1e3:+.0f} ms",
-                "left": _with_unit(e.best_rms, e.unit),
+                "left": amount(e.best_rms, e.unit, 4),
             }
             for e in comparison.events
         ],
@@ -165,16 +165,11 @@ def _row(index: Index) -> dict[str, str]:
         "kind": index.test.kind,
         "value": f"{index.value:.3f}",
         "interval": f"{index.low:.3f} to {index.high:.3f}",
-        "error": "" if two else _with_unit(index.error, index.unit),
-        "limit": "" if two else _with_unit(index.tolerance, index.unit),
+        "error": "" if two else amount(index.error, index.unit, 4),
+        "limit": "" if two else amount(index.tolerance, index.unit, 4),
         "word": "pass" if index.passed else "fail",
         "text": index.text,
     }
-
-
-def _with_unit(value: float, unit: str) -> str:
-    shown, factor = DEGREES.get(unit, (unit if unit != "1" else "", 1.0))
-    return f"{value * factor:.4g} {shown}".strip()
 
 
 def _curves(pair: Pair) -> list[str]:

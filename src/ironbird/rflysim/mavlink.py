@@ -59,7 +59,7 @@ class CopterSimMavlink(MavlinkFront):
     """The front end "mavlink" behind CopterSim's ports."""
 
     def __init__(self, ports: Ports, host: str, *, full: bool, structs: Callable[[bytes], None]) -> None:
-        super().__init__({"instance": 0, "links": f"udpin:{LOOPBACK}:0"})
+        super().__init__({"instance": 0, "links": f"udpin:{LOOPBACK}:0", "flights": 0})
         self.sysid = (ports.vehicle - 1) % 250 + 1
         self.endpoints = [CopterSimEndpoint(self.sysid, ports, host, structs)]
         self.texts = _Texts()

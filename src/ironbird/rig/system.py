@@ -396,8 +396,8 @@ class Kind(ABC):
         """Files of the control system itself, if they exist: a campaign records their hashes."""
         return ()
 
-    def pace(self, options: Options) -> float | None:
-        """Default speed of its flights as a factor of real time; None: as fast as possible."""
+    def pace(self, options: Options, script: str) -> float | None:
+        """Default speed of a flight with these options and this script, times real time; None: as fast as possible."""
         return None
 
     def repeats(self, options: Options, script: str) -> bool:

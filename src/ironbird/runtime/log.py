@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ironbird.runtime.state import RunState, Stop
 
 
+Short: TypeAlias = Callable[[Callable[[str], np.ndarray]], np.ndarray]  # a value from a function that reads signals
 MOST_BYTES = 16 * 2**30  # most bytes of one log; memory is used only as rows are written
 
 
@@ -117,6 +118,9 @@ class Log:
         Whether Ctrl-C ended the run.
     meta : dict of str
         Notes that go into files.
+    short : dict
+        Short names (`tilt`, `height`, `mode`) and how they follow from the signals; those of a flight are the names
+        that requirements know.
 
     Examples
     --------
@@ -132,6 +136,7 @@ class Log:
     stops: list[Stop | None]
     interrupted: bool = False
     meta: dict[str, str] = field(default_factory=dict)
+    short: Mapping[str, Short] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         span = f"{self.time_s[0]:g} to {self.time_s[-1]:g} s" if len(self.time_s) else "no rows"
@@ -187,7 +192,9 @@ class Log:
     def lane(self, path: str, lane: int) -> np.ndarray:
         """A signal of one lane over time: [row] if scalar, else [row, size]."""
         if path not in self.plan.start:
-            raise UnknownNameError("signal", path, self.plan.start, "this log")
+            if path in self.short:
+                return self.short[path](lambda source: self.lane(source, lane))
+            raise UnknownNameError("signal", path, [*self.plan.start, *self.short], "this log")
         block, place = divmod(lane, self.data.shape[3])
         start, size = self.plan.start[path], self.plan.signals[path].size
         values = self.data[block, : self.rows(lane), start : start + size, place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import difflib
 import functools
 import os
 import warnings
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError, shortened
+from ironbird.errors import MOST_NEAR, PlausibilityWarning, UnknownNameError, VehicleError, shortened
 from ironbird.files.problems import (
     Layers,
     Problem,
@@ -104,7 +105,7 @@ def vehicle_path(name: str | Path) -> Path:
         path = Path(name)
         if not _is_file(path):
             why = "it is a folder" if os.path.isdir(path) else "it does not exist"
-            raise VehicleError(unreadable(path, why, MISSING))
+            raise VehicleError(unreadable(path, why, _similar(path) + MISSING))
         return path
     found = _in_catalogue(str(name))
     if found is None or not _is_file(found):
@@ -112,6 +113,17 @@ def vehicle_path(name: str | Path) -> Path:
             raise VehicleError(f"{shortened(name)} is {what}, no vehicle: {MISSING}")
         raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicle list")
     return found
+
+
+def _similar(path: Path) -> str:
+    """Files beside one that does not exist, and vehicles of the catalogue, that are spelled alike; for its cure."""
+    try:
+        files = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
+    except (OSError, ValueError):
+        files = []
+    near = difflib.get_close_matches(str(path), files, n=MOST_NEAR, cutoff=0.7)
+    near += difflib.get_close_matches(path.stem, vehicle_ids(), n=MOST_NEAR, cutoff=0.7)
+    return f"did you mean {' or '.join(repr(name) for name in near[:MOST_NEAR])}? If not, " if near else ""
 
 
 def _other_file(name: str) -> str:

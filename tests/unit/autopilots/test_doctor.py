@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from ironbird.autopilots import doctor
 from ironbird.autopilots.doctor import examine, holders
 from ironbird.cli.main import app
+from ironbird.files import extras
 
 TCP = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:11D0 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1
@@ -87,6 +88,18 @@ def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delenv("IRONBIRD_PX4")
     missing = {f.name: f for f in examine()}["PX4"]
     assert not missing.good and "IRONBIRD_PX4" in missing.cure and "make px4_sitl_default" in missing.cure
+
+
+def test_extras_are_listed_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"gymnasium", "pettingzoo", "mcap"}
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in absent else object())
+
+    found = {f.name.removeprefix("extra "): f for f in examine() if f.name.startswith("extra ")}
+
+    assert set(found) == set(extras.PURPOSES) == set(extras.EXTRAS.values())
+    assert {name for name, finding in found.items() if not finding.good} == {"gym", "logs"}
+    assert found["gym"].text.startswith("not installed") and found["gym"].cure == "pip install 'ironbird[gym]'"
+    assert found["logs"].text.startswith("without mcap;") and found["app"].text.startswith("installed;")
 
 
 def test_the_command_ends_well_unless_strict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def relist(folder: Path) -> None:
 
 def test_a_pack_repeats_bit_for_bit_without_the_files_it_was_made_from(pack: Path, tmp_path: Path) -> None:
     found = repeat(pack, tmp_path, workers=1)
-    assert (found.flown, found.same, found.differing, found.signed) == (2, 2, [], False)
+    assert (found.flown, found.same, found.same_verdicts, found.differing, found.signed) == (2, 2, 2, [], False)
 
 
 def test_the_json_of_a_pack_keeps_to_its_schemas(unpacked: Path) -> None:
@@ -80,7 +80,8 @@ def test_a_result_that_is_not_true_is_found(unpacked: Path, tmp_path: Path) -> N
     (unpacked / "results.jsonl").write_text(text.replace('"verdict": "fail"', '"verdict": "pass"'))
     relist(unpacked)
     found = repeat(unpacked, tmp_path, workers=1)
-    assert found.same == 1 and "hover/0002/s2: verdict not the same" in found.differing[0]
+    assert found.same == found.same_verdicts == 1
+    assert "hover/0002/s2: verdict not the same" in found.differing[0]
 
 
 def test_another_vehicle_is_not_the_one_that_was_flown(unpacked: Path, tmp_path: Path) -> None:

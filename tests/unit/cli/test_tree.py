@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -132,3 +133,13 @@ def test_words_in_square_brackets_are_printed() -> None:
         for option in command.params:
             text = (getattr(option, "help", None) or "").replace("\\[", "[")
             assert " ".join(text.split()) in flat, (path, option.name)
+
+
+def test_no_help_text_is_cut_at_80_columns() -> None:
+    """A word that is longer than its column is folded: examples can be read to their end."""
+    fly = CliRunner().invoke(app, ["fly", "--help"], env={"COLUMNS": "80"}).stdout
+    words = "".join(line.rstrip(" │").split("  ")[-1].strip() for line in fly.splitlines() if line.startswith("│"))
+    assert "'rotor.speed_loss@1:instance=1,severity=0.2,start=5'" in words
+    for path in VERBS:
+        said = CliRunner().invoke(app, [*path.split("."), "--help"], env={"COLUMNS": "80"}).stdout
+        assert not re.search(r"[\w/.@=]… *│", said), path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
+from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, compare
 from ironbird.credibility.plan import Plan
 from ironbird.credibility.record import Record, Track
-from ironbird.credibility.summary import CAUSES, amount, likely_cause, verdict, worst_tests
+from ironbird.credibility.summary import CAUSES, Cause, likely_cause, verdict, worst_tests
+from ironbird.errors import RecordError
 from ironbird.identification.free import WORDS
 
 T = np.arange(0.0, 20.0, 0.02)
@@ -39,7 +42,7 @@ def found(real: Record, simulated: Record) -> Comparison:
 def test_equal_records_pass_and_have_no_cause() -> None:
     real = record("real.csv", velocity_down=wave(5.0), pitch=wave(3.0, 0.3))
     same = found(real, real)
-    assert verdict(same).startswith("pass: all 2 tests; overall index 1.00 (1.00 to 1.00): 1 is no error, 0.6 is")
+    assert verdict(same).startswith("pass: all 2 tests pass; overall index 1.00 (1.00 to 1.00): 1 is no error, 0.6 is")
     assert likely_cause(same) is None
 
 
@@ -47,13 +50,31 @@ def test_worst_tests_are_in_physical_units_beside_the_tolerable_error() -> None:
     real = record("real.csv", velocity_down=wave(5.0), pitch=wave(3.0, 0.3), yaw_rate=wave(4.0, 0.2))
     off = record("sim.csv", velocity_down=wave(5.0) + 3.4, pitch=wave(3.0, 0.3) + 0.01, yaw_rate=wave(4.0, 0.2))
     comparison = found(real, off)
-    assert verdict(comparison).startswith("fail: 1 of 3 tests; overall index ")
+    assert verdict(comparison).startswith("fail: 1 of 3 tests fail (index below 0.6); overall index ")
     lines = worst_tests(comparison)
     assert lines[0].startswith("velocity_down over time: 3.4 m/s off, tolerable 0.1 m/s, index 0.02, fail")
     assert lines[1].startswith("pitch over time: 0.573 ° off, tolerable 1.72 °, index ") and lines[1].endswith("pass")
     cause = likely_cause(comparison)
     assert cause is not None and "thrust or mass" in cause.text and cause.free == ("thrust",)
     assert amount(0.5, "1") == "0.5" and amount(math.pi, "rad/s") == "180 °/s"
+
+
+def test_angles_are_in_degrees_in_all_texts_of_a_test() -> None:
+    plan = Plan.model_validate(
+        {"tolerance": 0.05, "test": [{"name": "p", "kind": "performance", "signal": "pitch", "figure": "std"}]}
+    )
+    real, off = record("real.csv", pitch=wave(3.0, 0.3)), record("sim.csv", pitch=wave(3.0, 0.6))
+    (index,) = compare(real, [off], plan, shift_s=0.0).indices
+    assert re.fullmatch(r"std 12\.\d+ ° real, 24\.\d+ ° simulated", index.text), index.text
+
+
+def test_an_error_of_alignment_names_an_option_that_there_is() -> None:
+    with pytest.raises(RecordError, match="--time-shift compares them all the same"):
+        compare(record("a.csv", pitch=wave(3.0)), [record("b.csv", pitch=np.sign(wave(0.7)))], Plan())
+    with pytest.raises(RecordError, match="give --time-shift"):
+        compare(record("a.csv", pitch=0 * T), [record("b.csv", pitch=0 * T)], Plan())
+    options = CliRunner().invoke(app, ["model", "credibility", "--help"], env={"COLUMNS": "200"}).stdout
+    assert "--time-shift" in options
 
 
 def test_delay_of_most_signals_is_a_lag() -> None:
@@ -74,12 +95,14 @@ def test_record_with_few_commands_a_second_says_so_for_pitch() -> None:
     off = record("sim.csv", pitch=wave(3.0, 0.3) + 0.4, motor_1=wave(3.0))
     cause, other = likely_cause(found(slow, off)), likely_cause(found(real, off))
     assert cause is not None and cause.text.startswith("the record has 10 commands a second")
+    assert "log them faster" in cause.helps and not cause.free
     assert other is not None and other.free == ("inertia_x", "inertia_y", "motor_time")
 
 
 @pytest.mark.parametrize("cause", CAUSES.values())
-def test_causes_name_parameters_that_identify_knows(cause: object) -> None:
-    for word in getattr(cause, "free", ()):
+def test_causes_name_parameters_that_identify_knows_or_what_else_helps(cause: Cause) -> None:
+    assert bool(cause.free) != bool(cause.helps)
+    for word in cause.free:
         assert any(word == known or word.startswith(f"{known}_") for known in WORDS), word
 
 
@@ -90,8 +113,13 @@ def test_the_command_prints_verdict_worst_cause_and_the_next_command(tmp_path: P
     assert done.exit_code == 1
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert len(lines) <= 8
-    assert lines[1].startswith("fail: 2 of 3 tests; overall index ") and "0.6 is an error as large" in lines[1]
+    assert (
+        lines[1].startswith("fail: 2 of 3 tests fail (index below 0.6); overall index ")
+        and "0.6 is an error as large" in lines[1]
+    )
     assert lines[2].startswith("specific force down: ") and " m/s^2 off, tolerable " in lines[2]
-    assert lines[5] == "likely cause: thrust or mass (motion alone cannot distinguish them)"
-    assert lines[6].startswith("next: ironbird model identify ") and lines[6].endswith("--free thrust")
-    assert f"--tests {tests}" in lines[6] and lines[7] == f"report: {tmp_path / 'credibility.html'}"
+    begin = "likely cause: thrust or mass (motion alone cannot distinguish them); ironbird model identify "
+    assert lines[5].startswith(begin) and lines[5].endswith("--free thrust")
+    assert f"--tests {tests}" in lines[5] and lines[6] == f"report: {tmp_path / 'credibility.html'}"
+    page = (tmp_path / "credibility.html").read_text()
+    assert "2 of 3 tests fail (index below 0.6)" in page and "indices are" not in page

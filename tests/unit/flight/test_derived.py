@@ -97,3 +97,14 @@ def test_their_sources_are_logged(f450: CompiledModel) -> None:
 def test_an_unknown_one_is_named(flight: Flight) -> None:
     with pytest.raises(UnknownNameError, match="unknown derived signal 'tlit'; did you mean 'tilt'"):
         derived(flight.log, "tlit")
+
+
+def test_the_log_of_a_flight_knows_the_short_names_of_requirements(flight: Flight) -> None:
+    log = flight.log
+
+    for name in DERIVED:
+        np.testing.assert_array_equal(log[name], derived(flight.log, name))
+    np.testing.assert_array_equal(log["altitude"], log["terrain.height_above_ground"])
+    np.testing.assert_array_equal(log["mode"], log["navigator.mode"])
+    with pytest.raises(UnknownNameError, match="unknown signal 'tillt' in this log; did you mean 'tilt'"):
+        log["tillt"]

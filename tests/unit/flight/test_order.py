@@ -317,3 +317,29 @@ def test_making_an_order_trusts_nothing_and_changes_nothing(options: dict[str, s
     assert order.options == options
     with pytest.raises(LinkError, match="is named by a file alone"):  # an order alone is data, whoever made it
         fly(order)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"weather": 5.0}, "weather = 5.0 is no weather: give ib.Weather(speed_mps=5.0"),
+        ({"weather": 0}, "weather = 0 is no weather"),
+        ({"until_s": "5"}, "until_s = '5' is no number: give seconds, such as 5.0"),
+        ({"log_s": "x"}, "log_s = 'x' is no number"),
+        ({"place": (47.0, 8.0)}, "place = (47.0, 8.0) is no place: give ib.Home(latitude_deg="),
+        ({"settings": ["body.mass"]}, "settings = ['body.mass'] is no table: give a dict, such as {'body.mass': 1.5}"),
+        ({"options": "virtual"}, "options = 'virtual' is no table: give a dict"),
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_refused_with_its_cure(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(OrderError) as refused:
+        make_order("quad_f450", **given)
+    assert str(refused.value).startswith(says)
+
+
+def test_a_lone_fault_or_requirement_is_one() -> None:
+    fault = "rotor.speed_loss@1:severity=0.2"
+    alone = make_order("quad_f450", requirements="no_crash", faults=fault)
+
+    assert alone == make_order("quad_f450", requirements=["no_crash"], faults=[fault])
+    assert make_order("quad_f450", requirements=alone.requirements[0], faults=alone.faults[0]) == alone

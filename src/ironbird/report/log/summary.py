@@ -58,13 +58,18 @@ class Extreme:
 
 
 def flown_spans(log: FlightLog) -> list[tuple[float, float]]:
-    """Stretches in the air, by the landing detector; else while armed; else the whole log."""
+    """Stretches in the air, by the landing detector; else while armed, or in modes of flight; else the whole log."""
     for changes, name in ((log.landed, "in the air"), (log.armed, "armed")):
         found = [(start, end) for start, end, state in spans(changes, log.length_s) if state == name and end > start]
         if found:
             return found
     if any(mode == "disarmed" for _, mode in log.modes):
-        return [(a, b) for a, b, mode in spans(log.modes, log.length_s) if mode != "disarmed" and b > a]
+        flies = list[tuple[float, str]]()  # modes that follow each other are one flight
+        for start_s, mode in log.modes:
+            state = "disarmed" if mode == "disarmed" else "armed"
+            if not flies or flies[-1][1] != state:
+                flies.append((start_s, state))
+        return [(a, b) for a, b, state in spans(flies, log.length_s) if state == "armed" and b > a]
     return [] if log.landed or log.armed else [(0.0, log.length_s)]
 
 

@@ -179,9 +179,9 @@ class CommandedKind(Kind):
         """Whether a flight repeats to the bit: with a recorded stream, or without external commands."""
         return bool(script) or needs_no_client(getattr(options, "front", ""))
 
-    def pace(self, options: Options) -> float | None:
+    def pace(self, options: Options, script: str) -> float | None:
         """Factor of real time: 1 if commands come from outside or a stick file is played, else None (no limit)."""
-        return None if needs_no_client(getattr(options, "front", "")) else 1.0
+        return None if script or needs_no_client(getattr(options, "front", "")) else 1.0
 
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
         """Whether people or programs outside give commands, so that events are printed live."""

@@ -49,7 +49,7 @@ def rehearsal(
     if speed is not None and not 0.0 < speed < 1e4:
         raise LinkError(f"a speed of {speed!r} times real time: give more than 0")
     rig = make_rig(load_vehicle(vehicle, control="commanded"), until_s=LONGEST_S, seed=seed, log=[])
-    front = MavlinkFront({"links": link})
+    front = MavlinkFront({"links": link, "flights": 0})
     system = CommandedSystem(front)
     over, failed = threading.Event(), list[BaseException]()
 

@@ -359,7 +359,11 @@ def test_flights_in_virtual_time_say_that_they_repeat_and_paced_ones_keep_to_the
             True,
             True,
         ]
-        assert [kind.pace(AutopilotOptions(time=time)) for time in ("real", "virtual", "paced")] == [None, None, 1.0]
+        assert [kind.pace(AutopilotOptions(time=time), "") for time in ("real", "virtual", "paced")] == [
+            None,
+            None,
+            1.0,
+        ]
         assert not kind.repeats(AutopilotOptions(time="virtual", pilot="none"), "")
 
 

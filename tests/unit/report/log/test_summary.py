@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,15 @@ def test_the_table_says_what_there_is(px4: FlightLog) -> None:
     assert rows["messages"] == "1 error, 1 warning, 3 in all" and rows["dropouts"] == "1, 0.12 s in all"
     assert rows["parameters"] == "1, 1 not at their default, 1 change while logging"
     assert figures(px4)["largest"]["height_m"]["value"] == pytest.approx(10.0)
+
+
+def test_modes_of_flight_that_follow_each_other_are_one_flight(px4: FlightLog) -> None:
+    modes = [(0.0, "disarmed"), (3.0, "take-off"), (7.0, "mission"), (12.0, "disarmed"), (14.0, "hold")]
+    log = replace(px4, landed=[], armed=[], modes=modes, length_s=18.0)
+
+    assert flown_spans(log) == [(3.0, 12.0), (14.0, 18.0)] and "in 2 flights" in sentence(log)
+    once = replace(log, modes=modes[:4])
+    assert flown_spans(once) == [(3.0, 12.0)] and sentence(once).startswith("Flew 9.0 s in take-off and mission")
 
 
 def test_a_log_of_a_vehicle_that_was_never_armed_says_so(px4: FlightLog) -> None:

@@ -45,6 +45,7 @@ TIMED = (
     dialect.SYSTEM_TIME.id, dialect.SET_POSITION_TARGET_LOCAL_NED.id, dialect.SET_POSITION_TARGET_GLOBAL_INT.id,
     dialect.SET_ATTITUDE_TARGET.id,
 )  # fmt: skip
+SEEN_S = 3.0  # simulation time after the last landing, so that clients receive the end too
 FTP_TARGET = slice(1, 3)  # system and component in FILE_TRANSFER_PROTOCOL
 
 
@@ -62,6 +63,35 @@ class MavlinkOptions(FrontOptions):
     lockstep: Annotated[bool, Field(description="The simulation waits for the time stamps of a client.")] = False
     wait_s: Annotated[float, Field(gt=0, le=3600, description=texts.WAIT)] = 60.0
     param_file: Annotated[str, Field(description="File that keeps parameters which were changed.")] = ""
+    flights: Annotated[int, Field(ge=0, le=1000, description=texts.FLIGHTS)] = 1
+
+
+class Landings:
+    """Counts flights: the vehicle was armed, left the ground (or drove) and is disarmed again. 0 flights never end."""
+
+    def __init__(self, flights: int) -> None:
+        self._flights, self._count = flights, 0
+        self._flying, self._down_s = False, 0.0
+
+    def look(self, commander: Commander) -> bool:
+        """Whether the last flight has ended, and clients had the time to see it."""
+        moves = commander.flying or not commander.kind.flies
+        if commander.armed and moves:
+            self._flying = True
+        elif self._flying and not commander.armed:
+            self._flying, self._down_s = False, commander.time_s
+            self._count += 1
+        return 0 < self._flights <= self._count and commander.time_s >= self._down_s + SEEN_S
+
+    def announce(self) -> str:
+        """A line for the user: when the run ends."""
+        if not self._flights:
+            return "the run goes on after landings; Ctrl-C ends it"
+        often = "" if self._flights == 1 else f" after {self._flights} flights"
+        return (
+            f"the run ends {SEEN_S:g} s after the vehicle has landed and is disarmed{often}, or with Ctrl-C; with "
+            "--flights 0 it goes on"
+        )
 
 
 class MavlinkFront:
@@ -83,6 +113,7 @@ class MavlinkFront:
         self._inbox: deque[tuple[Channel, int, bytes, Sender]] = deque()
         self._takers: dict[int, tuple[Message, Taker]] = {}
         self._over = False
+        self.landings = Landings(0 if self.options.lockstep else self.options.flights)
         self._failsafes: tuple[str, ...] = ()
         self.watch: Watch | None = None  # gets every packet: partner, direction, bytes
         self.clients = Clients(lapses=not self.options.lockstep)
@@ -158,6 +189,7 @@ class MavlinkFront:
         self._receive()
         self._work(commander)
         self._tell(commander)
+        self._over |= self.landings.look(commander)
         if not self.options.lockstep:
             return
         deadline = time.monotonic() + self.options.wait_s
@@ -185,12 +217,16 @@ class MavlinkFront:
             self._keep(channel, channel.late())
 
     def announce(self) -> list[str]:
-        """Lines for the user: how to reach the vehicle on each link."""
-        return [endpoint.announce() for endpoint in self.endpoints]
+        """Lines for the user: how to reach the vehicle on each link, and how the flight ends."""
+        if self.options.lockstep:
+            end = f"the flight ends when the client sends SYSTEM_TIME with {END_MS}"
+        else:
+            end = self.landings.announce()
+        return [*(endpoint.announce() for endpoint in self.endpoints), end]
 
     @property
     def finished(self) -> bool:
-        """Whether a partner has ended the flight."""
+        """Whether a partner has ended the flight, or the vehicle has landed and is disarmed."""
         return self._over
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ import pytest
 from mavlink_bench import ANY_PORT, NAN, Bench, bench, item, upload
 
 from ironbird.errors import LinkError
+from ironbird.flight.flight import fly
+from ironbird.flight.systems import read_options
 from ironbird.protocols.mavlink import numbers
+from ironbird.systems.commanded.front import ProgramFront, lasting
+from ironbird.systems.commanded.kind import COMMANDED, CommandedSystem
+from ironbird.systems.commanded.mavlink.front import SEEN_S
 
 ACCEPTED, REJECTED = 0, 1
 POSITION, VELOCITY, ACCELERATION = 0b111, 0b111000, 0b111000000
@@ -283,3 +289,41 @@ def test_in_lockstep_a_silent_client_ends_the_flight_with_a_sentence() -> None:
             made.system.exchange(made.rig)
     finally:
         made.system.stop()
+
+
+@pytest.mark.parametrize("flights", [0, 1, 2])
+def test_the_run_ends_after_the_flights_that_were_asked_for(flights: int) -> None:
+    with bench(flights=flights) as made:
+        made.settle()  # armed and disarmed on the ground: no flight
+        for number in (1, 2):
+            made.fly(2.0)
+            assert made.command(21) == 0
+            while made.commander.armed:
+                made.step()
+            down_s = made.rig.time_s
+            made.go(SEEN_S - 0.1)
+            assert not made.front.finished
+            made.go(0.2)
+            assert made.front.finished == (number == flights), made.rig.time_s - down_s
+            if made.front.finished:
+                break
+        end = made.front.announce()[-1]
+    assert ("goes on after landings" in end) if not flights else ("landed and is disarmed" in end and "Ctrl-C" in end)
+
+
+def test_a_rover_has_driven_when_it_is_disarmed() -> None:
+    with bench("rover_differential") as made:
+        made.settle()
+        assert made.command(400, 1) == 0 and made.command(400, 0) == 0
+        made.go(SEEN_S + 0.1)
+        assert made.front.finished
+
+
+def test_a_recorded_flight_is_flown_as_fast_as_it_computes() -> None:
+    made = fly("quad_f450", control=CommandedSystem(ProgramFront(lambda vehicle: lasting(vehicle, 8.0))), until_s=8.0)
+    order = replace(made.order, control="commanded", options={"front": "mavlink"})
+
+    again = fly(order)
+
+    assert again.order.script and again.wall_s < 4.0  # half of what it would take by the clock
+    assert COMMANDED.pace(read_options(COMMANDED, {"front": "mavlink"}), "") == 1.0
