@@ -36,6 +36,7 @@ from ironbird.credibility.modules import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
+from ironbird.flight.ends import CURE, HELP, MAY_CRASH, ending_formula
 from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 from ironbird.protocols.plan_file import is_plan
@@ -327,6 +328,18 @@ Speed: TypeAlias = Annotated[Quantity, Limits(0, 100)]
 Share: TypeAlias = Annotated[Quantity, Limits(0, 1)]
 
 
+def _known_ending(value: str) -> str:
+    try:
+        ending_formula(value)
+    except OrderError as error:
+        message, _, _ = str(error).partition(":")
+        raise problem(message, CURE) from None
+    return value
+
+
+Ending: TypeAlias = Annotated[Text, AfterValidator(_known_ending)]
+
+
 # ---------------------------------------------------------------------- tables of a case file
 
 
@@ -524,6 +537,8 @@ class Defaults(_Table):
         | None
     ) = None
     until_s: Annotated[PositiveSeconds, Field(description="the flight ends then at the latest")] | None = None
+    ends: Annotated[Ending, Field(description=HELP)] | None = None
+    may_crash: Annotated[bool, Field(strict=True, description=MAY_CRASH)] | None = None
     seeds: (
         Annotated[
             Seeds,
@@ -639,9 +654,9 @@ class FlightCase(Order):
         The varied parameters by name.
     scenario : str, default ""
         Text of a scenario that is flown as a whole; the vehicle is then its first.
-    vehicle, control, mission, mission_name, script, weather, place, settings, faults, requirements, seed, until_s
+    vehicle, control, mission, mission_name, script, weather, place, settings, faults, requirements, ends, may_crash
         As in `Order`.
-    log_s, tunings, options, world, sight, integration
+    seed, until_s, log_s, tunings, options, world, sight, integration
         As in `Order`.
     """
 
@@ -684,7 +699,8 @@ class FlightCase(Order):
             "mission": self.script
             if is_plan(self.script)
             else self.mission_name or (mission_table(self.mission) if self.mission else None),
-            "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
+            "commands": commands, "until_s": self.until_s, "ends": self.ends, "may_crash": self.may_crash or None,
+            "seeds": self.seed, "log_s": float(self.log_s),
             "integration": self.integration, "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],

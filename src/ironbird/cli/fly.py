@@ -67,6 +67,7 @@ from ironbird.cli.output import (
 )
 from ironbird.errors import IronbirdError, LinkError, OrderError
 from ironbird.files.work import working
+from ironbird.flight.ends import HELP, MAY_CRASH
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -78,6 +79,8 @@ USUAL_STEP_S = 0.002
 MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
+EndsOption = Annotated[str, typer.Option(metavar="HOW", help=HELP)]
+MayCrashOption = Annotated[bool, typer.Option("--may-crash", help=MAY_CRASH)]
 IntegrationOption = Annotated[
     str,
     typer.Option(
@@ -132,6 +135,8 @@ def fly(
     fault: FaultOption = None,
     faults_file: FaultsFileOption = None,
     require: RequireOption = None,
+    ends: EndsOption = "",
+    may_crash: MayCrashOption = False,
     set_: SetOption = None,
     seed: SeedOption = 0,
     until: UntilOption = None,
@@ -191,6 +196,8 @@ def fly(
             settings=settings,
             faults=faults_of(fault, faults_file),
             requirements=require or [],
+            ends=ends,
+            may_crash=may_crash,
             until_s=until,
             log_s=log_step,
             integration=integration,

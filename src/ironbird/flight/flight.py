@@ -21,7 +21,7 @@ from ironbird.flight.derived import derived
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
+from ironbird.flight.judge import PASS, Judged, judge, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, Ordered, make_order, read_faults, read_requirements
 from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
@@ -112,7 +112,7 @@ class Flight(Flown):
     @property
     def outcome(self) -> str:
         """How the flight ended, as text."""
-        return outcome(self.stop, self.ended_s, self.log.interrupted)
+        return self.judged.outcome
 
     @property
     def survived(self) -> bool:

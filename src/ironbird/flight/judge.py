@@ -2,7 +2,9 @@
 
 In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, the user ended the
 flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
-a fault did not act, so nothing is verified), `pass`. If no requirement mentions a crash, the vehicle must not crash.
+nothing is verified: nothing was flown, the flight was cut off before it could end as ordered, or a fault did not act),
+`pass`. Besides its own requirements every order has `no_crash`, unless it says `may_crash`, and how it may end
+(`flight.ends`). Where the vehicle was is judged by its true state (`flight.reached`), not by what it reports.
 """
 
 from __future__ import annotations
@@ -16,16 +18,19 @@ from typing import Any
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.conditions.formula import Formula, parse_formula
+from ironbird.conditions.formula import Formula
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
+from ironbird.flight.ends import ending_formula
 from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
+from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
 from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
 from ironbird.requirements.explain import explain
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
+from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.vacuity import untested
@@ -34,10 +39,13 @@ from ironbird.runtime.lane_hash import hash_library
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import load_spec
 
 PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
 VERDICTS = (PASS, FAIL, VOID, ERROR)
-DEFAULT = (Requirement.of("no_crash"),)  # of an order whose requirements do not speak of a crash
+NO_CRASH = Requirement.of("no_crash")
+MISSION = "mission"  # name of the requirement that the flight ends as ordered
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
@@ -199,7 +207,7 @@ def survived(stop: Stop | None) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _formula(text: str, model: CompiledModel) -> Formula:
-    return parse_formula(text, names_in(model))
+    return parse_requirement(text, names_in(model))
 
 
 def log_paths(order: Order, model: CompiledModel | None = None) -> tuple[str, ...]:
@@ -216,9 +224,12 @@ def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str
 
 
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
-    """The requirements that are judged; if none mentions a crash, the vehicle must not crash."""
-    mentioned = any("crashed" in requirement.formula for requirement in order.requirements)
-    return order.requirements if mentioned else (*order.requirements, *DEFAULT)
+    """The requirements that are judged: those of the order, `no_crash`, and how the flight may end."""
+    formula = ending_formula(order.way_to_end)
+    implied = [] if order.may_crash else [NO_CRASH]
+    implied += [Requirement(MISSION, formula)] if formula else []
+    own = {requirement.formula for requirement in order.requirements}
+    return (*order.requirements, *(requirement for requirement in implied if requirement.formula not in own))
 
 
 def channels_of(model: CompiledModel) -> list[Channel]:
@@ -270,21 +281,23 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
         ]
     # First the parts that read all data in order: the rest then finds them in the cache
     hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
-    trace = make_trace(log, dict.fromkeys(names), starts)
+    endings = [ended(order, model, log, lane) for lane, order in enumerate(orders)]
+    flags = {"completed": [e.completed for e in endings], "landed": [e.landed for e in endings]}
+    trace = make_trace(log, dict.fromkeys(names), starts, flags)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
     modes = _modes(log)
     results = []
-    for lane, (order, flight, requirements) in enumerate(zip(orders, flown, required, strict=True)):
+    for lane, (order, flight, requirements, end) in enumerate(zip(orders, flown, required, endings, strict=True)):
         judgements, alone, events = [], None, dict[str, str]()  # a single-lane copy is made if something is broken
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
             if margin < 0.0:
                 if alone is None:
-                    alone, events = trace.lane(lane), _events(order, log, lane)
+                    alone, events = trace.lane(lane), _events(order, log, lane, end)
                 finding = explain(formulas[requirement.formula], alone, 0, events)
                 time_s, sentence, unit, broken_s = finding.time_s, finding.sentence, finding.unit, finding.broken_s
             judgements.append(
@@ -302,7 +315,9 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
         digest = order.digest(shared)
-        results.append(_judged(flight, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model))
+        results.append(
+            _judged(flight, log, lane, end, judgements, score, level, modes[lane], hashes[lane], digest, model)
+        )
     return results
 
 
@@ -314,14 +329,14 @@ def _impact_mps(order: Order, log: Log, lane: int) -> float:
     return float(log.lane(at.BODY.velocity, lane)[-last:, 2].max())
 
 
-def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
-    """Texts about the flags that requirements mention: crash, completion, collision."""
+def _events(order: Order, log: Log, lane: int, end: Ended) -> dict[str, str]:
+    """Texts about the flags that requirements mention: crash, completion, landing, collision."""
     stop, texts = log.stops[lane], {}
     if stop is not None and stop.reason not in HARMLESS:
         tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
         texts["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
-    if stop is None or stop.reason != COMPLETED:
-        texts["completed"] = "the mission was not completed"
+    if not end.completed:
+        texts["completed"] = texts["landed"] = f"the mission was not completed: {end.why}"
     if at.CLEARANCE.collision in log and (log.lane(at.CLEARANCE.collision, lane) > 0).any():
         row = int(np.argmax(log.lane(at.CLEARANCE.collision, lane) > 0))
         speed = float(np.linalg.norm(log.lane(at.BODY.velocity, lane)[max(row - 1, 0)]))  # in the row before it
@@ -338,6 +353,7 @@ def _judged(
     flight: Flown,
     log: Log,
     lane: int,
+    end: Ended,
     judgements: list[Judgement],
     score: float,
     level: str,
@@ -348,7 +364,9 @@ def _judged(
 ) -> Judged:
     stop = log.stops[lane]
     ending = outcome(stop, flight.ended_s, log.interrupted)
-    verdict, sentence = _verdict(stop, ending, judgements, flight, log.interrupted)
+    if stop is not None and stop.reason == COMPLETED and not end.completed:
+        ending = f"not completed in truth; the vehicle reported: {ending}"
+    verdict, sentence = _verdict(stop, ending, end, judgements, flight, log.interrupted)
     return Judged(
         digest=digest,
         verdict=verdict,
@@ -371,14 +389,24 @@ def _judged(
 
 
 def _verdict(
-    stop: Stop | None, ending: str, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
+    stop: Stop | None,
+    ending: str,
+    end: Ended,
+    judgements: Sequence[Judgement],
+    flight: Flown,
+    interrupted: bool,
 ) -> tuple[str, str]:
     if flight.rig_failure:
         return ERROR, f"{flight.rig_failure} ({ending})"
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending
     broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
-    idle = [witness for witness in flight.witnesses if not witness.effective]
+    unfinished = [j for j in broken if j.name == MISSION]
+    broken = [j for j in broken if j.name != MISSION]
+    crashed = not survived(stop)
+    cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
+    if not (unfinished and (crashed or cut or not end.flown)):  # a crash says it; the others are void below
+        broken += unfinished
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
         acted_s = min((witness.first_s for witness in flight.witnesses if witness.effective), default=math.inf)
@@ -387,6 +415,15 @@ def _verdict(
         return FAIL, "; ".join(
             f"{j.name}: {j.sentence}" for j in broken
         ) + f"{early}{'' if mentioned else f' ({ending})'}{proof}"
+    if not end.flown:
+        what = "left the ground" if vehicle_kind(load_spec(flight.order.vehicle)).flies else "moved"
+        return VOID, f"nothing was flown: the vehicle never {what} ({ending}){proof}"
+    if end.falling and not flight.order.may_crash:
+        return FAIL, f"{NO_CRASH.name}: {end.falling} ({ending}){proof}"
+    if unfinished:
+        cure = 'ends = "time" judges only what was flown'
+        return VOID, f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}{proof}"
+    idle = [witness for witness in flight.witnesses if not witness.effective]
     if idle:
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
