@@ -40,7 +40,7 @@ from ironbird.errors import (
 )
 from ironbird.faults.catalog import find_fault, read_fault
 from ironbird.faults.file import read_faults_file
-from ironbird.files.problems import Problem, Source, near_words
+from ironbird.files.problems import Cut, Problem, Source, Words, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
@@ -68,6 +68,7 @@ from ironbird.world.runner import sensor_of
 from ironbird.world.sensors import SENSORS
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
+DECIDING = {"id", "vehicle", "control", "world", "scenario", "vary"}  # keys without which the others cannot be checked
 
 
 class Outline:
@@ -116,17 +117,24 @@ def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...]
 
 
 def problems_of(case: Planned) -> list[Problem]:
-    """All problems of a case whose grammar is correct."""
-    problems = _spread_problems(case) or _reference_problems(case)
-    if problems:
+    """All problems of a case whose grammar is correct; what cannot be read is left out of the further checks."""
+    words = [*_spread_words(case), *_reference_words(case)]
+    problems = [case.problem(*word) for word in words]
+    problems += [] if case.refused() else _unused_problems(case)
+    rest = _without(case, words)
+    if rest is None:
         return problems
-    plain = Planned(_dereferenced(case), case.source, case.number, case.defaults)
-    problems = _plan_problems(case) or _grammar_again(plain)
-    if problems:
+    words = _grammar_again(replace(rest, data=_dereferenced(rest)))
+    problems += [rest.problem(*word) for word in words]
+    rest = _without(rest, words)
+    if rest is None:
         return problems
+    plain = replace(rest, data=_dereferenced(rest))
+    plans = [] if rest.cut or rest.refused() else _plan_problems(rest)
     if "scenario" in plain.data:
-        return _scenario_problems(case, plain)
-    names, problems = _vehicles(plain)
+        return problems + (plans or _scenario_problems(rest, plain))
+    names, more = _vehicles(plain)
+    problems += plans + more
     problems += _option_problems(plain)
     problems += _world_problems(plain)
     problems += _sight_problems(plain)
@@ -266,51 +274,72 @@ def _conditions_in(
 # ---------------------------------------------------------------------- shared parameters and plans
 
 
-def _spread_problems(case: Planned) -> list[Problem]:
+def _without(case: Planned, words: Sequence[Words]) -> Planned | None:
+    """What is left of a case without the places of some problems; None if that lacks what all else depends on."""
+    cut = (case.cut or Cut.of(case.data)).smaller(path for path, _, _ in words).accepted(Case)
+    if cut is None or DECIDING & {*case.refused(), *(path[0] for path in cut.without)}:
+        return None
+    return replace(case, data=cut.data, cut=cut) if words else case
+
+
+def _spread_words(case: Planned) -> list[Words]:
     """Problems of varied values that the grammar of cases does not check: in missions, sensors, options."""
-    problems: list[Problem] = []
+    found: list[Words] = []
     for path, value in case.quantities():
         if is_spread(value):
             try:
                 Spread.model_validate(value)
             except ValidationError as error:
                 words = case_words(Spread, value, error)
-                problems += [case.problem((*path, *place), message, cure) for place, message, cure in words]
-    return problems
+                found += [((*path, *place), message, cure) for place, message, cure in words]
+    return found
 
 
-def _reference_problems(case: Planned) -> list[Problem]:
-    problems = []
-    shared = case.data.get("vary", {})
-    used = set(case.placeholders)
+def _reference_words(case: Planned) -> list[Words]:
+    """Problems of shared parameters: unknown ones, ones that name others, and names that are taken."""
+    shared, found = case.data.get("vary", {}), list[Words]()
     if (name := case.data.get("scenario")) and "\n" not in name:
         try:
             scenario_source(name)
         except IronbirdError as error:
             words = " ".join(str(error).split())
-            return [case.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
-    for name in sorted(used - set(shared)):
-        unknown = UnknownNameError("shared parameter", name, shared)
-        problems.append(_unknown(case, ("scenario",), unknown, f"add {name} = … to [case.vary]"))
-    for path, value in case.quantities():
-        if isinstance(value, str) and value.startswith("$"):
-            used.add(value[1:])
-            if value[1:] not in shared:
-                unknown = UnknownNameError("shared parameter", value[1:], shared)
-                problems.append(_unknown(case, path, unknown, f"add {value[1:]} = … to [case.vary]"))
+            return [(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+    places: list[tuple[KeyPath, str]] = [(("scenario",), name) for name in sorted(case.placeholders)]
+    places += [(path, name) for path, name in _references(case) if name not in case.placeholders]
+    for path, name in places:
+        if name not in shared:
+            unknown = UnknownNameError("shared parameter", name, shared)
+            cure = near_words(unknown, f"add {name} = … to [case.vary]")
+            found.append((path, str(unknown).partition(";")[0], cure))
     for name, value in shared.items():
         if isinstance(value, str) and value.startswith("$"):
-            problems.append(
-                case.problem(("vary", name), "a shared parameter cannot name another", "write its values here")
-            )
-        elif name not in used:
-            cure = f'write "${name}" where it is meant, or leave it out'
-            problems.append(case.problem(("vary", name), f"nothing uses the shared parameter '{name}'", cure))
+            found.append((("vary", name), "a shared parameter cannot name another", "write its values here"))
     for path, value in case.quantities():
         if is_spread(value) and variable_name(path) in shared:
             cure = "give the shared parameter another name"
-            problems.append(case.problem(path, f"'{variable_name(path)}' is also the name of a shared parameter", cure))
-    return problems
+            found.append((path, f"'{variable_name(path)}' is also the name of a shared parameter", cure))
+    return found
+
+
+def _references(case: Planned) -> Iterator[tuple[KeyPath, str]]:
+    """Places of a case that name a shared parameter, and its name."""
+    for path, value in case.quantities():
+        if isinstance(value, str) and value.startswith("$"):
+            yield path, value[1:]
+
+
+def _unused_problems(case: Planned) -> list[Problem]:
+    """Problems of shared parameters that nothing uses."""
+    used = {*case.placeholders, *(name for _, name in _references(case))}
+    return [
+        case.problem(
+            ("vary", name),
+            f"nothing uses the shared parameter '{name}'",
+            f'write "${name}" where it is meant, or leave it out',
+        )
+        for name in case.data.get("vary", {})
+        if name not in used
+    ]
 
 
 def _dereferenced(case: Planned) -> dict[str, Any]:
@@ -327,12 +356,12 @@ def _dereferenced(case: Planned) -> dict[str, Any]:
     return {key: value if key in FIXED else fill(value) for key, value in case.data.items() if key != "vary"}
 
 
-def _grammar_again(case: Planned) -> list[Problem]:
+def _grammar_again(case: Planned) -> list[Words]:
     """Problems of the grammar with shared parameters filled in: their values may be out of bounds."""
     try:
         Case.model_validate(case.data)
     except ValidationError as error:
-        return [case.problem(path, message, cure) for path, message, cure in case_words(Case, case.data, error)]
+        return case_words(Case, case.data, error)
     return []
 
 

@@ -24,6 +24,7 @@ from ironbird.campaign.scenarios import placeholders, scenario_in, scenario_text
 from ironbird.errors import FaultError, IronbirdError, OrderError
 from ironbird.faults.catalog import FAULTS, read_fault
 from ironbird.files.problems import (
+    Cut,
     Problem,
     Source,
     grammar_words,
@@ -84,6 +85,7 @@ class Planned:
     source: Source
     number: int  # of the case in its file
     defaults: Source | None
+    cut: Cut | None = None  # of the case, if its data are only a part of it
 
     @property
     def id(self) -> str:
@@ -106,6 +108,7 @@ class Planned:
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
         """A problem at a key of the case, located in the file that contains the key."""
         shared = self.defaults.data["suite"].get("defaults", {}) if self.defaults else {}
+        path = self.cut.whole(path) if self.cut else path
         at = path
         if len(path) > 1 and path[0] in JOINED and isinstance(path[1], int):
             inherited = kept_defaults(shared, self.source.data["case"][self.number], path[0])
@@ -118,6 +121,13 @@ class Planned:
         if self.defaults and own not in self.source.places and ("suite", "defaults", *path) in self.defaults.places:
             return self.defaults.problem(("suite", "defaults", *path), message, cure)
         return self.source.problem(own, message, cure)
+
+    def refused(self) -> set[str | int]:
+        """Keys of the case, or of the defaults, of which a part was left out because it cannot be read."""
+        found = set(self.source.refused(("case", self.number)))
+        if self.defaults is not None:
+            found |= self.defaults.refused(("suite", "defaults"))
+        return found
 
     def files(self, key: str) -> list[Path]:
         """The files that its `vehicle`, `mission`, `commands` or `world` may name."""

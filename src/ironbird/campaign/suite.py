@@ -25,6 +25,7 @@ from ironbird.faults.file import definitions_text, read_faults_file
 from ironbird.faults.spec import Fault
 from ironbird.files.problems import (
     Problem,
+    Rest,
     Source,
     near_words,
     other_kind,
@@ -158,7 +159,24 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
     if source is None:
         return None, problems
     if problems:
-        return None, list(dict.fromkeys(problems + condition_problems(source)))
+        rest = Rest.of(source, CaseFile)
+        further = _suite_of(rest)[1] if rest else []
+        known = {problem.key for problem in [*problems, *further]}
+        further += [problem for problem in condition_problems(source) if problem.key not in known]
+        return None, _in_order([*problems, *further])
+    suite, problems = _suite_of(source)
+    return suite, _in_order(problems)
+
+
+def _in_order(problems: Sequence[Problem]) -> list[Problem]:
+    """Problems in the order of their files, each once: a wrong default concerns every case."""
+    files = list(dict.fromkeys(problem.file for problem in problems))
+    return sorted(dict.fromkeys(problems), key=lambda p: (files.index(p.file), p.line, p.column))
+
+
+def _suite_of(source: Source) -> tuple[Suite, list[Problem]]:
+    """The suite of a file whose grammar is correct, and its problems."""
+    problems: list[Problem] = []
     head = source.data.get("suite")
     sources: list[Source] = []
     for number, pattern in enumerate((head or {}).get("include", [])):
@@ -171,7 +189,7 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
         for s in sources
         for number in range(len(s.data.get("case", [])))
     ]
-    if not planned and not problems:
+    if not planned and not problems and not source.refused(()):
         problems.append(source.problem(("suite",) if head else (), "there is no case", "add a [[case]] table"))
     ids: dict[str, Planned] = {}
     for case in planned:
@@ -185,8 +203,7 @@ def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
     if not title and planned:
         others = len(planned) - 1
         title = planned[0].title.rstrip(".") + (f" (and {others} more case{'s' * (others > 1)})" if others else "")
-    problems = list(dict.fromkeys(problems))  # report a wrong default only once
-    return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
+    return Suite((head or {}).get("id", source.path.stem), title, source.path, tuple(planned)), problems
 
 
 def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], list[Problem]]:

@@ -177,7 +177,7 @@ def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | N
 
     console = Console()
     table = Table(title=escape(title), title_justify="left", show_header=False)
-    _add_first(table, "", rows, console.width)
+    _add_first(table, "", rows, max(console.width // 2, LEAST_NAMES))
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(escape(name), escape(value))
@@ -224,9 +224,11 @@ def print_columns(
             dropped.append(name)
     count = str(len(rows)) if of is None or of == len(rows) else f"{len(rows)} of {of:,}"
     table = Table(title=escape(f"{title} ({count})"), title_justify="left")
+    left = console.width - 1 - sum(widths[n] + 3 for n in shown[1:]) - 3  # beside the other columns and the lines
     for number in shown:
         if not number:
-            _add_first(table, head[0], [row[0] for row in rows], console.width)
+            names = [row[0] for row in rows]
+            _add_first(table, head[0], names, max(min(console.width // 2, left), LEAST_NAMES))
             continue
         _add_column(table, escape(head[number]), [row[number] for row in rows])
     for row in rows:
@@ -236,9 +238,9 @@ def print_columns(
         typer.echo(f"no room for {', '.join(reversed(dropped))}: widen the terminal, or use --json", err=True)
 
 
-def _add_first(table: Any, head: str, names: Iterable[str], width: int) -> None:
-    """The column of names; it takes at most half of the width, so that there is room for values."""
-    longest, most = max((len(name) for name in names), default=0), max(width // 2, LEAST_NAMES)
+def _add_first(table: Any, head: str, names: Iterable[str], most: int) -> None:
+    """The column of names, in at most so many characters, so that there is room for values; longer ones are folded."""
+    longest = max((len(name) for name in names), default=0)
     table.add_column(
         head, style="bold", no_wrap=longest <= most, overflow="fold", max_width=most if longest > most else None
     )
@@ -257,7 +259,9 @@ def _add_column(table: Any, head: str, cells: Sequence[str]) -> None:
 def _least_width(head: str, cells: Sequence[str]) -> int:
     """Characters that a column needs at least; texts are broken into lines."""
     longest = _longest(cells)
-    return LEAST_TEXT if longest > SHORT_CELL else max(longest, *map(len, head.split()), 1)
+    if longest > SHORT_CELL:
+        return min(longest, LEAST_TEXT)
+    return max(longest, *map(len, head.split()), 1)
 
 
 def _longest(cells: Iterable[str]) -> int:
@@ -280,7 +284,7 @@ def figure(value: float, digits: int = 2, unit: str = "") -> str:
 def _is_number(text: str) -> bool:
     """Whether a cell of a table is a number, with a unit or without one, or a word for none."""
     first = text.replace(",", "").split(" ")[0].rstrip("°%")
-    return text in ("", "-", "any", "never") or first.lstrip("+-").replace(".", "", 1).isdigit()
+    return text in ("", "-", "any", "never") or first.lstrip("~+-").replace(".", "", 1).isdigit()
 
 
 def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:

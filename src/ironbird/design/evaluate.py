@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ironbird.design.parts import (
+    ESTIMATES,
     STATUSES,
     BatteryPart,
     EscPart,
@@ -16,6 +17,7 @@ from ironbird.design.parts import (
     MotorPart,
     Part,
     PropellerPart,
+    mass_of,
 )
 from ironbird.design.propulsion import (
     BATTERY_SIGMA,
@@ -52,6 +54,7 @@ class Craft:
     height_m: float = 50.0
     temperature_C: float = 25.0
     others: tuple[Part, ...] = ()  # frame and flight controller if chosen by name; size and mass above include them
+    summed: bool = False  # whether the mass is the sum of those of the parts
 
     def parts(self) -> list[tuple[str, Part]]:
         """Every part of the craft with the name of its kind."""
@@ -104,6 +107,14 @@ UNITS = {
     "full time": "min", "payload": "kg", "largest tilt": "deg", "top speed": "m/s", "range": "km",
     "time at best range": "min",
 }  # fmt: skip
+
+
+def propulsion_mass_kg(
+    motor: MotorPart, propeller: PropellerPart, esc: EscPart, battery: BatteryPart, rotors: int
+) -> float:
+    """Mass of all motors, propellers, speed controllers and the battery; a part without a mass is refused."""
+    each = mass_of("motor", motor) + mass_of("propeller", propeller) + mass_of("speed controller", esc)
+    return rotors * each + mass_of("battery", battery)
 
 
 def evaluate(craft: Craft, *, draws: int = DRAWS, seed: int = 0) -> Evaluation:
@@ -210,9 +221,26 @@ def _warnings(craft: Craft, figures: dict[str, Value]) -> list[str]:
         warnings.append(f"the voltage falls by {100 * sag:.0f} % at full throttle")
     if craft.motor.no_load_current_A == 0:
         warnings.append(f"the no-load current of {craft.motor.name} is not known; 0 A was taken")
+    if not craft.esc.resistance_ohm:
+        warnings.append(f"the resistance of {craft.esc.name} is not known; 0 Ω was taken")
     for kind, part in craft.parts():
+        if text := _estimate(kind, part, craft.summed):
+            warnings.append(text)
         if part.status in WEAK:
             warnings.append(f"figures of the {kind} {part.name}: {part.status} ({part.source})")
     if not craft.propeller.table:
         warnings.append(f"{craft.propeller.name} has no measured coefficients: those of the formula are good to 20 %")
     return warnings
+
+
+def _estimate(kind: str, part: Part, masses_count: bool) -> str:
+    """The warning of a figure that follows a rule; empty if none does, or if it is a mass and masses do not count."""
+    rule = ESTIMATES.get("esc" if isinstance(part, EscPart) else kind)
+    if rule is None or rule.key not in part.estimated:
+        return ""
+    value = getattr(part, rule.key)
+    if rule.key == "mass_kg":
+        figure = f"the mass of the {kind} {part.name} is not known: {1e3 * value:.3g} g each" if masses_count else ""
+    else:
+        figure = f"the resistance of the {kind} {part.name} is not known: {1e3 * value:.3g} mΩ"
+    return f"{figure} estimated ({rule.how})" if figure else ""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.design.evaluate import Evaluation
+from ironbird.design.parts import Part
 from ironbird.design.search import Found
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot
@@ -54,7 +55,7 @@ def _content(evaluation: Evaluation, found: Found | None, files: list[str]) -> d
             "source": part.source,
             "status": part.status,
             "licence": part.licence or "not given",
-            "mass": f"{1e3 * part.mass_kg:.0f} g" if part.mass_kg else "not known",
+            "mass": _mass(part),
         }
         for kind, part in craft.parts()
     ]
@@ -68,3 +69,8 @@ def _content(evaluation: Evaluation, found: Found | None, files: list[str]) -> d
         "plots": plots,
         "files": files,
     }
+
+
+def _mass(part: Part) -> str:
+    about = "about " if "mass_kg" in part.estimated else ""
+    return f"{about}{1e3 * part.mass_kg:.0f} g" if part.mass_kg else "not known"

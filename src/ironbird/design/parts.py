@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +34,7 @@ class Part:
     source: str = "published: PyProp components.db"
     licence: str = field(default="MIT (PyProp)", kw_only=True)
     status: str = field(default="not validated", kw_only=True)
+    estimated: tuple[str, ...] = field(default=(), kw_only=True)  # keys of figures that follow a rule of `ESTIMATES`
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,41 @@ POSITIVE = {
     "frame": ("diagonal_m", "rotors", "mass_kg"),
     "flight_controller": ("mass_kg",),
 }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A rule for a figure that a part does not give: its key, the rule in words, its value (0 if there is none)."""
+
+    key: str
+    how: str
+    value: Callable[[Any], float]
+
+
+ESTIMATES = {
+    "propeller": Estimate(
+        "mass_kg", "10 g at 254 mm, with the square of the diameter", lambda p: 0.010 * (p.diameter_m / 0.254) ** 2
+    ),
+    "esc": Estimate(
+        "resistance_ohm",
+        "0.16 V at its largest current, the median of the shipped ones",
+        lambda p: 0.16 / p.current_A if p.current_A else 0.0,
+    ),
+    "battery": Estimate(
+        "resistance_ohm",
+        "17 mΩ of a cell of 1 Ah, the median of the shipped ones",
+        lambda p: 0.017 * p.cells / p.capacity_Ah,
+    ),
+}
+
+
+def mass_of(kind: str, part: Part) -> float:
+    """Mass of a part in kg where it counts; a part without one is refused."""
+    if not part.mass_kg:
+        raise RecordError(
+            f"{kind} '{part.name}' has no mass: give mass_kg in the file of your part, or the mass of all with --mass"
+        )
+    return part.mass_kg
 
 
 @dataclass(frozen=True)
@@ -186,7 +222,7 @@ def _shipped(kind: str) -> dict[str, Part]:
 def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Part:
     """A part from a row of a table; numbers must be finite and not negative, required ones positive."""
     values: dict[str, Any] = {}
-    known = {entry.name: entry for entry in fields(cls)}
+    known = {entry.name: entry for entry in fields(cls) if entry.name != "estimated"}
     for key, value in row.items():
         if key not in known:
             raise UnknownNameError(f"key of a {kind}", str(key), known, where)
@@ -206,7 +242,15 @@ def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Par
     missing = [key for key in POSITIVE[kind] if not getattr(part, key) > 0]
     if missing:
         raise RecordError(f"{where}: {kind} '{part.name}' has no {', '.join(missing)}")
-    return part
+    return _with_estimate(kind, part)
+
+
+def _with_estimate(kind: str, part: Part) -> Part:
+    """The part; a figure that it does not give and for which there is a rule is estimated."""
+    rule = ESTIMATES.get(kind)
+    if rule is None or getattr(part, rule.key) or not (value := rule.value(part)):
+        return part
+    return replace(part, **{rule.key: value, "estimated": (rule.key,)})  # type: ignore[arg-type]
 
 
 def _status_of(source: str) -> str:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ironbird.design.evaluate import Craft, largest_propeller_m
-from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorPart, Part, PropellerPart
+from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorPart, Part, PropellerPart, mass_of
 from ironbird.design.propulsion import PAYLOAD_DUTY, Chain, G, air_density, static_coefficients
 from ironbird.errors import RecordError
 
 CHUNK = 200  # motors evaluated at a time
-PROPELLER_MASS_KG, PROPELLER_SIZE_M = 0.010, 0.254  # assumed: mass grows with the square of the diameter
 MOST_DUTY = 0.65  # in hover
 SMALLEST = 0.5  # least propeller diameter as a share of the largest; smaller ones are inefficient
 
@@ -49,7 +48,7 @@ class Choice:
         """The craft of this choice, carrying the required payload."""
         return Craft(
             self.motor, self.propeller, self.esc, self.battery, self.mass_kg, requirements.frame_m, requirements.rotors,
-            requirements.height_m, requirements.temperature_C, requirements.others,
+            requirements.height_m, requirements.temperature_C, requirements.others, summed=True,
         )  # fmt: skip
 
 
@@ -62,6 +61,7 @@ class Found:
     possible: int
     front: list[Choice]  # Pareto front: no other choice flies longer with less mass; longest first
     cloud: np.ndarray  # [mass, minutes] of some choices that meet the requirements, for a plot
+    without_mass: tuple[str, ...] = ()  # motors that were left out because their mass is not known
 
 
 def search(
@@ -75,17 +75,19 @@ def search(
 ) -> Found:
     """Evaluate every motor with every propeller on one battery and speed controller; keep those that meet `wanted`."""
     all_motors = list(motors if motors is not None else database.motors.values())
-    all_motors = [m for m in all_motors if m.mass_kg > 0]
+    without_mass = tuple(m.name for m in all_motors if not m.mass_kg)
+    all_motors = [m for m in all_motors if m.mass_kg]
     most = largest_propeller_m(wanted.frame_m, wanted.rotors)
     all_propellers = list(propellers if propellers is not None else database.propellers.values())
     if not all_motors or not all_propellers:
-        raise RecordError("no motor or no propeller is left to search over")
+        raise RecordError("no motor with a mass or no propeller is left to search over: give mass_kg in your file")
     size = np.array([p.diameter_m for p in all_propellers])
     coefficients = np.array([static_coefficients(p)[:2] for p in all_propellers])
     fits = (size <= most) & (size >= SMALLEST * most)
-    blade_kg = PROPELLER_MASS_KG * (size / PROPELLER_SIZE_M) ** 2
+    blade_kg = np.array([mass_of("propeller", p) for p in all_propellers])
     rho = air_density(wanted.height_m, wanted.temperature_C)
-    base = wanted.frame_mass_kg + battery.mass_kg + wanted.payload_kg + wanted.rotors * esc.mass_kg
+    base = wanted.frame_mass_kg + wanted.payload_kg
+    base += mass_of("battery", battery) + wanted.rotors * mass_of("speed controller", esc)
     volts = battery.voltage_V or CELL_V * battery.cells
     rows: list[np.ndarray] = []
     for first in range(0, len(all_motors), CHUNK):
@@ -116,7 +118,7 @@ def search(
     table = np.concatenate(rows)
     tried = len(all_motors) * len(all_propellers)
     if not len(table):
-        return Found(wanted, tried, 0, [], np.zeros((0, 2)))
+        return Found(wanted, tried, 0, [], np.zeros((0, 2)), without_mass)
     front = _front(table)
     cloud = table[:: max(1, len(table) // 2000), 2:4]
     choices = [
@@ -126,7 +128,7 @@ def search(
         )
         for r in front
     ]  # fmt: skip
-    return Found(wanted, tried, len(table), choices, cloud)
+    return Found(wanted, tried, len(table), choices, cloud, without_mass)
 
 
 def _front(table: np.ndarray) -> np.ndarray:

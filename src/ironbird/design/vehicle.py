@@ -13,18 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.autopilots.ardupilot.params import vehicle_params
+from ironbird.autopilots.px4.airframe import ground_station_text
+from ironbird.autopilots.px4.airframes import airframe_of
 from ironbird.design.evaluate import Craft, Evaluation
+from ironbird.design.parts import ESTIMATES, BatteryPart
 from ironbird.design.propulsion import static_coefficients
 from ironbird.errors import RecordError
 from ironbird.files.toml_text import write_toml
 from ironbird.files.whole import write_text
-from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.load import Vehicle, load_vehicle
+from ironbird.vehicles.spec import SOURCES
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 SEA_LEVEL = 1.225
 INERTIA_XY, INERTIA_Z, DRAG, DAMPING = 0.2405, 0.4482, 1.3229, 0.1812
 TIME_CONSTANT_S = 0.02
-FULL_CELL_V = 4.2
+FULL_CELL_V, EMPTY_CELL_V = 4.2, 3.3
+MADE_BY = "made by ironbird vehicle design"
 ROTORS = (  # PX4's Quad X
     ("front_right", 1, 1, "ccw"),
     ("rear_left", -1, -1, "ccw"),
@@ -88,10 +94,12 @@ def vehicle_tables(evaluation: Evaluation, name: str) -> dict[str, Any]:
         "battery": {
             "cells": craft.battery.cells,
             "capacity_Ah": _short(craft.battery.capacity_Ah),
-            "resistance_ohm": _short(max(craft.battery.resistance_ohm, 1e-3)),
+            "resistance_ohm": _short(craft.battery.resistance_ohm),
         },
         "provenance": {
-            "body.mass_kg": f"derived: sum of {parts}, frame and payload",
+            "body.mass_kg": f"derived: sum of {parts}, frame and payload"
+            if craft.summed
+            else "assumed: take-off mass as given",
             "body.inertia_diag_kgm2": "derived: rule of flyeval, 0.2405 and 0.4482 m d^2",
             "motor.standard.slope_radps": f"derived: line through the steady speeds of {craft.motor.name} from "
             "40 to 100 %",
@@ -104,11 +112,18 @@ def vehicle_tables(evaluation: Evaluation, name: str) -> dict[str, Any]:
             "rotor.*.position_B_m": "derived: frame at 45 degrees",
             "airframe.drag_Ns2pm2": "derived: rule of flyeval, 1.3229 d^2",
             "airframe.damping_Nms2prad2": "derived: rule of flyeval, 0.1812 d^2",
-            "battery.cells": f"published: {craft.battery.name}",
-            "battery.capacity_Ah": f"published: {craft.battery.name}",
-            "battery.resistance_ohm": f"published: {craft.battery.name}",
+            **_battery_sources(craft.battery),
         },
     }
+
+
+def _battery_sources(battery: BatteryPart) -> dict[str, str]:
+    """Where the numbers of the battery come from: its own source, or a rule if it does not give one."""
+    word = battery.source.split(":")[0].split()[0]
+    source = f"{word if word in SOURCES else 'assumed'}: {battery.name}"
+    rule = ESTIMATES["battery"]
+    keys = ("cells", "capacity_Ah", "resistance_ohm")
+    return {f"battery.{key}": f"assumed: {rule.how}" if key in battery.estimated else source for key in keys}
 
 
 def _short(value: float) -> float:
@@ -125,47 +140,37 @@ def write_design(evaluation: Evaluation, folder: Path, name: str) -> dict[str, P
     }
     headed = {"body", "motor", "standard", "propeller", "rotor", "airframe", "battery", "provenance"}
     write_text(paths["vehicle"], write_toml(vehicle_tables(evaluation, name), headed))
-    load_spec(paths["vehicle"])
-    write_text(paths["PX4"], _px4(evaluation))
-    write_text(paths["ArduPilot"], _ardupilot(evaluation))
+    vehicle = load_vehicle(paths["vehicle"], control="external")
+    write_text(paths["PX4"], _px4(vehicle))
+    write_text(paths["ArduPilot"], _ardupilot(vehicle))
     return paths
 
 
-def _px4(evaluation: Evaluation) -> str:
-    """PX4 parameter file in QGroundControl's format: system, component, name, value, type (6 integer, 9 float)."""
-    craft = evaluation.craft
-    ct, cm, _ = static_coefficients(craft.propeller)
-    place = craft.frame_m / 2 / math.sqrt(2)
-    rows: list[tuple[str, float, int]] = [("CA_AIRFRAME", 0, 6), ("CA_ROTOR_COUNT", craft.rotors, 6)]
-    for number, (_, x, y, spin) in enumerate(ROTORS):
-        rows += [
-            (f"CA_ROTOR{number}_PX", x * place, 9),
-            (f"CA_ROTOR{number}_PY", y * place, 9),
-            (f"CA_ROTOR{number}_KM", (1 if spin == "ccw" else -1) * cm / ct * craft.propeller.diameter_m, 9),
-        ]
-    rows += [
-        ("MPC_THR_HOVER", _thrust_share(evaluation), 9),
-        ("BAT1_N_CELLS", craft.battery.cells, 6),
-        ("BAT1_CAPACITY", 1e3 * craft.battery.capacity_Ah, 9),
-    ]
-    lines = [f"1\t1\t{name}\t{value if kind == 9 else int(value):g}\t{kind}" for name, value, kind in rows]
-    return "# made by ironbird vehicle design\n" + "\n".join(lines) + "\n"
-
-
-def _ardupilot(evaluation: Evaluation) -> str:
-    craft = evaluation.craft
-    cells = craft.battery.cells
-    rows = {
-        "FRAME_CLASS": 1,
-        "FRAME_TYPE": 1,
-        "MOT_THST_HOVER": round(min(max(_thrust_share(evaluation), 0.125), 0.6875), 4),
-        "MOT_BAT_VOLT_MAX": round(FULL_CELL_V * cells, 2),
-        "MOT_BAT_VOLT_MIN": round(3.3 * cells, 2),
-        "BATT_CAPACITY": round(1e3 * craft.battery.capacity_Ah),
+def _px4(vehicle: Vehicle) -> str:
+    """PX4's parameters of the craft itself (geometry, thrust, battery), the same as for a flight with PX4."""
+    params = {
+        name: value
+        for name, value in airframe_of(vehicle).params.items()
+        if name.startswith("CA_") or name in ("MAV_TYPE", "MPC_THR_HOVER", "MPC_THR_MIN", "THR_MDL_FAC")
     }
-    return "# made by ironbird vehicle design\n" + "".join(f"{name},{value:g}\n" for name, value in rows.items())
+    battery = _spec(vehicle).battery
+    params |= {"BAT1_N_CELLS": battery.cells, "BAT1_CAPACITY": 1e3 * battery.capacity_Ah}
+    return ground_station_text(params, MADE_BY)
 
 
-def _thrust_share(evaluation: Evaluation) -> float:
-    """Hover thrust as a share of full thrust, as the autopilots' hover parameters take it."""
-    return evaluation.craft.mass_kg * STANDARD_GRAVITY_MPS2 / evaluation["full lift"]
+def _ardupilot(vehicle: Vehicle) -> str:
+    """ArduPilot's parameters of the craft itself (frame, motors, battery), the same as for a flight with ArduPilot."""
+    spec = _spec(vehicle)
+    rows = {
+        name: param.value
+        for name, param in vehicle_params(spec).items()
+        if name.startswith(("FRAME_", "MOT_")) or name == "BATT_CAPACITY"
+    }
+    cells = spec.battery.cells
+    rows |= {"MOT_BAT_VOLT_MAX": round(FULL_CELL_V * cells, 2), "MOT_BAT_VOLT_MIN": round(EMPTY_CELL_V * cells, 2)}
+    return f"# {MADE_BY}\n" + "".join(f"{name},{value:g}\n" for name, value in sorted(rows.items()))
+
+
+def _spec(vehicle: Vehicle) -> MulticopterSpec:
+    assert isinstance(vehicle.spec, MulticopterSpec)
+    return vehicle.spec

@@ -15,7 +15,7 @@ import typer
 from ironbird.cli.completion import fitting, offered
 from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
 from ironbird.cli.output import errors, print_columns, print_table
-from ironbird.errors import IronbirdError, UnknownNameError, shortened
+from ironbird.errors import MOST_LISTED, IronbirdError, UnknownNameError, shortened
 from ironbird.files.work import working
 
 if TYPE_CHECKING:
@@ -85,16 +85,16 @@ def evaluate_parts(
     out: OutPathOption = Path("out/design"),
 ) -> None:
     """Hover, full throttle, payload, range and endurance of a set of parts; writes a vehicle file."""
-    from ironbird.design.evaluate import Craft, evaluate
+    from ironbird.design.evaluate import Craft, evaluate, propulsion_mass_kg
     from ironbird.design.parts import load_database
 
     with errors():
         database = load_database(*(parts or []))
         chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), database.battery(battery)
         diagonal_m, base_kg, others = _frame(database, frame, flight_controller, None if mass is None else 0.0)
+        summed = mass is None
         if mass is None:
-            mass = base_kg + ROTORS * sum(part.mass_kg for part in chosen[:3]) + chosen[3].mass_kg
-            mass += _amount("--payload", payload)
+            mass = base_kg + propulsion_mass_kg(*chosen, ROTORS) + _amount("--payload", payload)
         craft = Craft(
             *chosen,
             mass,
@@ -102,6 +102,7 @@ def evaluate_parts(
             height_m=height,
             temperature_C=temperature,
             others=others,
+            summed=summed,
         )
         _write(evaluate(craft), None, out, id_ or USUAL_ID)
 
@@ -136,6 +137,10 @@ def search_parts(
         )
         with working("trying every motor with every propeller"):
             found = search(database, wanted, database.battery(battery), database.esc(esc))
+        if found.without_mass:
+            few = ", ".join(found.without_mass[:MOST_LISTED])
+            many = f" and {rest:,} more" if (rest := len(found.without_mass) - MOST_LISTED) > 0 else ""
+            typer.secho(f"warning: left out, no mass_kg in their file: {few}{many}", fg="yellow", err=True)
         if not found.front:
             raise RecordError(
                 f"none of {found.tried:,} pairs flies {wanted.endurance_min:g} min with {wanted.payload_kg:g} kg on "
@@ -175,10 +180,13 @@ def list_parts(
         columns = COLUMNS[kind]
         shown = found if no_limit else found[:MOST_ROWS]
         rows = [[part.name, *(column.cell(part) for column in columns.values()), part.status] for part in shown]
-        keys = ("name", "maker", *(column.key for column in columns.values()), "status", "source")
+        keys = ("name", "maker", *(column.key for column in columns.values()), "status", "source", "estimated")
         figures = {"kind": kind, "count": len(found), "parts": [{k: getattr(part, k) for k in keys} for part in found]}
         heads = ["name", *(f"{name} {column.unit}".strip() for name, column in columns.items()), "status"]
-        print_columns(heads, rows, f"Parts: {kind.replace('_', ' ')}", figures, of=len(found))
+        title = f"Parts: {kind.replace('_', ' ')}"
+        print_columns(heads, rows, title, figures, of=len(found), optional=SPARE.get(kind, ()))
+    if any(part.estimated for part in shown):
+        typer.echo("~ not given: estimated", err=True)
     if len(shown) < len(found):
         first = next(iter(columns))
         typer.echo(
@@ -201,8 +209,10 @@ class _Column:
         return self.factor * float(getattr(part, self.key))
 
     def cell(self, part: Part) -> str:
-        """With four digits; a figure that is not known is left open."""
+        """With four digits, an estimate with ~ and two; a figure that is not known is left open."""
         value = self.value(part)
+        if self.key in part.estimated:
+            return f"~{value:.2g}"
         return f"{value:.4g}" if value else "-"
 
 
@@ -223,6 +233,7 @@ COLUMNS = {
     "frame": {"diagonal": _Column("diagonal_m", "mm", 1e3), "rotors": _Column("rotors"), "mass": _MASS},
     "flight_controller": {"current": _CURRENT, "mass": _MASS},
 }  # fmt: skip
+SPARE = {"battery": ("resistance mΩ", "current A")}  # columns that a narrow terminal may lack
 OPERATIONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq}
 
 

@@ -32,6 +32,7 @@ from ironbird.faults import (
 from ironbird.faults.file import definition_of, faults_in, files_of, merge, read_faults_file
 from ironbird.faults.spec import Fault, Injection
 from ironbird.files.registry import Registry
+from ironbird.files.same_keys import meant_keys
 
 FAMILIES = (
     sensor, rotor, surface, steering, wheel, battery, load, link, environment, water, firmware, wire, route, sight,
@@ -195,7 +196,8 @@ def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
                 f"fault '{shortened(text)}': '{shortened(part)}' is not key=value; the grammar is {GRAMMAR}"
             )
         if key not in KEYS:
-            raise FaultError(f"fault '{shortened(text)}': " + str(UnknownNameError("key", key, KEYS)))
+            unknown = UnknownNameError("key", key, KEYS, meant=meant_keys(key, (*KEYS, "when")))
+            raise FaultError(f"fault '{shortened(text)}': {unknown}")
         table[f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key] = _value(text, key, value)
     if when:
         table["when"] = predicate

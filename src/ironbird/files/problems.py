@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from ironbird.errors import UnknownNameError, shortened
+from ironbird.files.same_keys import meant_keys
 from ironbird.files.toml_text import KeyPath, Place, locate, place_of
 
 Words = tuple[KeyPath, str, str]  # path of the key, message, fix
@@ -97,6 +98,100 @@ class Source:
             if isinstance(table, Mapping) and isinstance(table.get("id"), str):
                 parts[1] = table["id"]
         return ".".join(str(part) for part in parts) or "file"
+
+    def refused(self, path: KeyPath) -> frozenset[str | int]:
+        """Keys of the table at a path of which a part was left out; none of a whole file."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Data without some of its keys and entries, and where the others were."""
+
+    original: Any
+    data: Any
+    without: frozenset[KeyPath]  # of the original
+    kept: Mapping[KeyPath, list[int]]  # path of a list in the original -> numbers that its entries had there
+
+    @classmethod
+    def of(cls, original: Any, without: Iterable[KeyPath] = ()) -> Cut:
+        """The data without what is at these paths."""
+        paths, kept = frozenset(without), dict[KeyPath, list[int]]()
+
+        def rest(value: Any, path: KeyPath) -> Any:
+            if isinstance(value, Mapping):
+                return {key: rest(entry, (*path, key)) for key, entry in value.items() if (*path, key) not in paths}
+            if not isinstance(value, list):
+                return value
+            kept[path] = [number for number in range(len(value)) if (*path, number) not in paths]
+            return [rest(value[number], (*path, number)) for number in kept[path]]
+
+        return cls(original, rest(original, ()), paths, kept)
+
+    def whole(self, path: KeyPath) -> KeyPath:
+        """The path in the original of a path in the data."""
+        found: KeyPath = ()
+        for key in path:
+            numbers = self.kept.get(found, [])
+            found = (*found, numbers[key] if isinstance(key, int) and key < len(numbers) else key)
+        return found
+
+    def smaller(self, paths: Iterable[KeyPath]) -> Cut:
+        """The data without what is at further paths of theirs; of a missing key, without the table that lacks it."""
+        return Cut.of(self.original, self.without | {_existing(self.original, self.whole(path)) for path in paths})
+
+    def accepted(self, grammar: type[BaseModel]) -> Cut | None:
+        """The data without all that a grammar refuses; None if that is nothing."""
+        cut = self
+        while () not in cut.without:
+            try:
+                grammar.model_validate(cut.data)
+                return cut
+            except ValidationError as error:
+                before, cut = cut, cut.smaller(_place(cut.data, dict(entry)) for entry in error.errors())
+                if cut.without == before.without:
+                    break
+        return None
+
+
+def _place(data: Any, entry: Mapping[str, Any]) -> KeyPath:
+    """The path in the data of one of pydantic's errors."""
+    path, _ = _data_path(data, entry["loc"], entry["type"])
+    key = entry.get("ctx", {}).get("key")
+    return (*path, key) if key else path
+
+
+def _existing(data: Any, path: KeyPath) -> KeyPath:
+    """The longest beginning of a path that the data have."""
+    for number, key in enumerate(path):
+        if not _has(data, key):
+            return path[:number]
+        data = data[key]
+    return path
+
+
+@dataclass(frozen=True)
+class Rest(Source):
+    """What is left of a file without what its grammar refuses; problems are placed in the whole file."""
+
+    file: Source = field(kw_only=True)
+    cut: Cut = field(kw_only=True)
+
+    @classmethod
+    def of(cls, file: Source, grammar: type[BaseModel]) -> Rest | None:
+        """What a grammar accepts of a file; None if that is nothing."""
+        cut = Cut.of(file.data).accepted(grammar)
+        return None if cut is None else cls(file.path, cut.data, file.text, file=file, cut=cut)
+
+    def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
+        """The problem at a key, with its line and column in the whole file."""
+        return self.file.problem(self.cut.whole(path), message, cure)
+
+    def refused(self, path: KeyPath) -> frozenset[str | int]:
+        """Keys of the table at a path of which a part was left out."""
+        place = self.cut.whole(path)
+        size = len(place)
+        return frozenset(one[size] for one in self.cut.without if one[:size] == place and len(one) > size)
 
 
 @dataclass(frozen=True)
@@ -299,8 +394,7 @@ def grammar_words(
     for entry in error.errors():
         path, value = _data_path(data, entry["loc"], entry["type"])
         message, cure = _words(grammar, path, dict(entry), value, number, patterns or {})
-        key = entry.get("ctx", {}).get("key")
-        cures = by_path.setdefault((*path, key) if key else path, (message, []))[1]
+        cures = by_path.setdefault(_place(data, dict(entry)), (message, []))[1]
         cures += [cure] if cure not in cures else []
     return [(path, message, ", or ".join(cures)) for path, (message, cures) in by_path.items()]
 
@@ -329,7 +423,8 @@ def _words(
     if kind == "ironbird":
         return context["text"], context["cure"]
     if kind == "extra_forbidden":
-        unknown = UnknownNameError("key", str(path[-1]), known_keys(grammar, path[:-1]))
+        known = known_keys(grammar, path[:-1])
+        unknown = UnknownNameError("key", str(path[-1]), known, meant=meant_keys(str(path[-1]), known))
         homes = _homes(grammar).get(str(path[-1]), [])[:3]
         cure = f"it belongs to {' or '.join(homes)}" if homes else near_words(unknown, "leave it out")
         return str(unknown).partition(";")[0], cure
@@ -343,6 +438,8 @@ def _words(
         pattern = str(context.get("pattern", ""))
         what, cure = patterns.get(pattern, ("in the right form", f"write a text that matches {pattern}"))
         return f"'{shortened(value)}' is not {what}", cure
+    if kind == "model_type" and (keys := known_keys(grammar, path)):
+        return f"{shortened(repr(value))} does not fit here", f"write a table, such as {{ {keys[0]} = … }}"
     if kind in _NEEDS:
         return (
             f"{shortened(repr(value))} does not fit here",

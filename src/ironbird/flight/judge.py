@@ -409,8 +409,7 @@ def _verdict(
         broken += unfinished
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
-        acted_s = min((witness.first_s for witness in flight.witnesses if witness.effective), default=math.inf)
-        early = " (before any fault acted)" if flight.witnesses and broken[0].broken_s < acted_s else ""
+        early = " (before any fault acted)" if flight.witnesses and _is_early(broken[0], flight) else ""
         mentioned = any("crashed at" in j.sentence for j in broken)  # the sentence already contains how it ended
         return FAIL, "; ".join(
             f"{j.name}: {j.sentence}" for j in broken
@@ -428,6 +427,14 @@ def _verdict(
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
     return PASS, f"{ending}{vacuous}{proof}"
+
+
+def _is_early(broken: Judgement, flight: Flown) -> bool:
+    """Whether a requirement was broken before any fault acted; one about the faults themselves, before any began."""
+    if "fault_active" in broken.formula:
+        return broken.broken_s < min(_begins_s(flight), default=math.inf)
+    acted_s = (witness.first_s for witness in flight.witnesses if witness.effective)
+    return broken.broken_s < min(acted_s, default=math.inf)
 
 
 def _modes(log: Log) -> list[list[list[float]]]:

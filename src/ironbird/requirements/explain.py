@@ -40,7 +40,7 @@ class Finding:
     margin: float
     unit: str
     sentence: str
-    broken_s: float = math.nan  # s; first violation: the first bad sample of an `always`, the end of an `eventually`
+    broken_s: float = math.nan  # s; when it was first broken: an `eventually` is at the end of its window
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,16 @@ class _Search:
         )
 
     def first_bad(self, node: Node, row: int) -> float | None:
-        """Time in s at which an `always`, an `eventually`, or the first of several joined by `and`, was violated."""
+        """Time in s at which a violated condition was broken; None if it holds, or is not tied to a time.
+
+        Of an `always` that of its first bad sample, of several joined by `and` the first, of an `implies` its right
+        side.
+        """
         if isinstance(node, Join) and node.operator == "and":
             moments = [self.first_bad(part, row) for part in (node.left, node.right)]
             return min((moment for moment in moments if moment is not None), default=None)
+        if isinstance(node, Join) and node.operator == "implies":
+            return self.first_bad(node.right, row)
         if isinstance(node, Window) and node.operator == "eventually":  # it may still become true until the window ends
             last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
             return float(self.flight.time_s[last]) if self._margin(_Place(node, row)) < 0 else None
@@ -108,7 +114,10 @@ class _Search:
         if node.interval.last_s is not None:
             first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
         bad = np.flatnonzero(self._margins(node.child, first, last + 1) < 0.0) if first <= last else np.zeros(0, int)
-        return float(self.flight.time_s[first + bad[0]]) if bad.size else None
+        if not bad.size:
+            return None
+        moment = self.first_bad(node.child, first + int(bad[0]))
+        return float(self.flight.time_s[first + bad[0]]) if moment is None else moment
 
     def _margins(self, node: Node, first: int, last: int) -> np.ndarray:
         margins = self.evaluation.margins(node, first, last)[0]

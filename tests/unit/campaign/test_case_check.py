@@ -357,8 +357,35 @@ def test_a_mistake_of_the_structure_does_not_hide_those_of_conditions(tmp_path: 
 
     found = problems(tmp_path, text)
 
-    assert [p.key for p in found] == ["case.a.require.2", "case.a.require.2.formula", "case.a.fault.1.when"]
-    assert "the units differ" in found[1].message and found[1].line == 20
+    assert [p.key for p in found] == ["case.a.fault.1.when", "case.a.require.2", "case.a.require.2.formula"]
+    assert "the units differ" in found[2].message and found[2].line == 20
+
+
+def test_mistakes_of_all_sorts_come_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """What the grammar refuses hides nothing else: names, shared values, bounds, other cases."""
+    text = (
+        GOOD.replace('"hover"', '"hovver"').replace("until_s = 10.0", "until_s = -1").replace("body.mass", "body.mas")
+    )
+    text = text.replace("speed_mps = 5.0", 'speed_mps = "$gust"').replace("severity = 0.2", "severity = 3\nbegin = 2")
+    text = text.replace('use = "no_crash"', 'use = "no_crsh"')
+    text += '[[case]]\n[[case]]\nid = "a"\nvehicle = "quad_f45"\nrequire = ["no_crash"]\n'
+
+    found = problems(tmp_path, text)
+
+    assert [(p.line, p.key) for p in found] == [
+        (5, "case.a.mission"), (6, "case.a.until_s"), (9, "case.a.wind.speed_mps"), (11, "case.a.set.body.mas"),
+        (15, "case.a.fault.1.severity"), (16, "case.a.fault.1.begin"), (19, "case.a.require.1.use"),
+        (23, "case.2.id"), (25, "case.a.id"), (26, "case.a.vehicle"), (27, "case.a.require.1"),
+    ]  # fmt: skip
+    cures = {p.line: p.cure for p in found}
+    assert cures[16] == "did you mean 'start_s'?" and cures[27] == "write a table, such as { use = … }"
+
+
+def test_what_cannot_be_read_is_not_called_missing(tmp_path: Path) -> None:
+    text = GOOD.replace("speed_mps = 5.0", 'sped = "$gust"') + "[case.vary]\ngust = { grid = [1.0, 2.0] }\n"
+    assert [p.key for p in problems(tmp_path, text)] == ["case.a.wind.sped"]
+    assert [p.key for p in problems(tmp_path, GOOD.replace('"quad_f450"', "3"))] == ["case.a.vehicle"]
+    assert [p.key for p in problems(tmp_path, "schema = 1\n[[case]]\n")] == ["case.1.id"]
 
 
 def test_a_wrong_default_is_told_once(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.analysis.level import level_trim
+from ironbird.autopilots.ardupilot.params import vehicle_params
 from ironbird.cli.main import app
 from ironbird.design.evaluate import Craft, Evaluation, evaluate, largest_propeller_m
 from ironbird.design.parts import Database, load_database
@@ -19,6 +20,8 @@ from ironbird.design.propulsion import air_density, blade_coefficients, static_c
 from ironbird.design.search import Wanted, search
 from ironbird.design.vehicle import write_design
 from ironbird.errors import RecordError, UnknownNameError
+from ironbird.protocols.parm_file import parse_parm
+from ironbird.systems.hardware.board_params import board_params
 from ironbird.vehicles.load import load_vehicle
 
 
@@ -222,10 +225,74 @@ def test_the_designed_vehicle_hovers_where_its_chain_says(tmp_path: Path, printe
 
     speed = float(point["rotor/1/motor.speed"][0])
     assert speed * 60 / (2 * np.pi) == pytest.approx(printed["hover rpm"], rel=0.06)  # its air is denser, at home
-    assert vehicle.spec.source_of("body.mass_kg").startswith("derived: sum of SunnySky")
-    px4 = paths["PX4"].read_text()
-    assert "CA_ROTOR_COUNT\t4\t6" in px4 and "MPC_THR_HOVER\t0.34" in px4
-    assert "MOT_BAT_VOLT_MAX,12.6" in paths["ArduPilot"].read_text()
+    assert vehicle.spec.source_of("body.mass_kg") == "assumed: take-off mass as given"
+    assert vehicle.spec.source_of("battery.resistance_ohm") == "published: lesson 3S 4000"
+    ardupilot = parse_parm(paths["ArduPilot"].read_text())
+    assert ardupilot["MOT_BAT_VOLT_MAX"].value == 12.6
+    assert ardupilot["MOT_THST_HOVER"].value == pytest.approx(vehicle_params(vehicle.spec)["MOT_THST_HOVER"].value)
+
+
+def test_parameters_for_px4_are_those_that_the_board_gets(tmp_path: Path, printed: Evaluation) -> None:
+    paths = write_design(printed, tmp_path, "my_quad")
+
+    board = board_params(load_vehicle(paths["vehicle"], control="external")).splitlines()
+
+    lines = [line for line in paths["PX4"].read_text().splitlines() if not line.startswith("#")]
+    names = {line.split("\t")[2] for line in lines}
+    assert {line for line in lines if line not in board} == {
+        "1\t1\tBAT1_CAPACITY\t4000.0\t9",
+        "1\t1\tBAT1_N_CELLS\t3\t6",
+    }
+    assert {"CA_ROTOR_COUNT", "MPC_THR_HOVER", "THR_MDL_FAC"} <= names and "SYS_HITL" not in names
+
+
+def test_a_figure_that_is_not_known_is_estimated_and_says_so(tmp_path: Path, database: Database) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[[battery]]\nname = "mine"\ncells = 4\ncapacity_Ah = 5.0\nmass_kg = 0.5\nsource = "measured: bench"\n'
+    )
+    battery = load_database(own).battery("mine")
+    assert battery.resistance_ohm == pytest.approx(0.017 * 4 / 5)
+    craft = lesson(database)
+    craft = Craft(craft.motor, craft.propeller, craft.esc, battery, 1.6, summed=True)
+
+    found = evaluate(craft, draws=5)
+    spec = load_vehicle(write_design(found, tmp_path, "my_quad")["vehicle"], control="external").spec
+
+    assert any("resistance of the battery mine is not known: 13.6 mΩ estimated" in text for text in found.warnings)
+    assert any("mass of the propeller APC 10x4.5 is not known: 10 g each" in text for text in found.warnings)
+    assert spec.source_of("battery.resistance_ohm").startswith("assumed: 17 mΩ of a cell of 1 Ah")
+    assert spec.source_of("battery.capacity_Ah") == "measured: mine"
+    assert spec.source_of("body.mass_kg").startswith("derived: sum of SunnySky")
+    given = [b for b in database.batteries.values() if not b.estimated]
+    rule = np.median([b.resistance_ohm * b.capacity_Ah / b.cells for b in given])
+    assert rule == pytest.approx(0.017, rel=0.02)
+    assert max(esc.resistance_ohm for esc in database.escs.values()) < 0.1  # ohms, no milliohms among them
+
+
+def test_masses_that_count_are_given(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[[motor]]\nname = "mine"\nkv_rpmpV = 900\nresistance_ohm = 0.08\nno_load_current_A = 0.6\n')
+    parts = ["--propeller", "APC 10x4.5", "--esc", "lesson ESC", "--battery", "lesson 3S 4000", "--out", str(tmp_path)]
+    words = ["vehicle", "design", "evaluate", "--motor", "mine", "--parts", str(own), *parts]
+
+    refused = CliRunner().invoke(app, [*words, "--frame", "DJI F450"])
+    assert refused.exit_code == 2 and "motor 'mine' has no mass: give mass_kg" in refused.output
+    assert CliRunner().invoke(app, [*words, "--mass", "1.5"]).exit_code == 0
+    database = load_database(own)
+    found = search(
+        database, Wanted(), database.battery("lesson 3S 4000"), database.esc("lesson ESC"),
+        motors=[database.motor("mine"), database.motor("SunnySky A2814 KV900")],
+    )  # fmt: skip
+    assert found.without_mass == ("mine",) and {c.motor.name for c in found.front} == {"SunnySky A2814 KV900"}
+
+
+@pytest.mark.parametrize("kind", ["motor", "propeller", "esc", "battery", "frame", "flight_controller"])
+def test_the_status_of_parts_is_readable_at_80_columns(kind: str) -> None:
+    listed = CliRunner().invoke(app, ["vehicle", "design", "parts", kind], env={"COLUMNS": "80"}).stdout
+
+    assert "status" in listed and "…" not in listed and max(map(len, listed.splitlines())) <= 80
+    assert "not validated" in listed
 
 
 def test_own_parts_stand_beside_and_wrong_ones_are_refused(tmp_path: Path) -> None:
@@ -279,7 +346,9 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert "DJI F450" in page and page.count("from memory, not validated") >= 4  # two parts, two warnings
     written = tomllib.loads((tmp_path / "designed_quad.toml").read_text())
     # frame, flight controller, four of motor, propeller and ESC, battery, payload
-    assert written["body"]["mass_kg"] == pytest.approx(0.282 + 0.0158 + 4 * (0.085 + 0 + 0.025) + 0.34 + 0.1, abs=1e-6)
+    assert written["body"]["mass_kg"] == pytest.approx(
+        0.282 + 0.0158 + 4 * (0.085 + 0.010 + 0.025) + 0.34 + 0.1, abs=1e-6
+    )
     for frame, said in (("DJI F550", "6 rotors"), ("0.45", "name of a frame"), ("DJI F45", "did you mean")):
         words[words.index("--frame") + 1] = frame
         refused = runner.invoke(app, words)

@@ -124,6 +124,27 @@ def test_whether_the_violation_came_before_the_fault_acted_is_told_by_its_first_
     assert "before any fault acted" not in judged(hover, GROUNDED).sentence  # there was none
 
 
+@pytest.mark.parametrize(
+    ("formula", "broken_s"),
+    [
+        ("always (rise(fault_active == 1) implies eventually[0, 1 s] (altitude > 60 m))", 3.0),  # the window's end
+        ("always (rise(fault_active == 1) implies altitude > 60 m)", 2.0),
+        ("always (fault_active == 0 implies altitude < 0.1 m)", None),
+    ],
+)
+def test_a_requirement_about_the_fault_is_not_broken_before_it(
+    hover: Flight, formula: str, broken_s: float | None
+) -> None:
+    """Faults begin at 2 s and act a little later: the requirement is about what follows their beginning."""
+    found = judged(hover, Requirement("reacts", formula, "major"), witness(LOSS, 2.02))
+
+    if broken_s is None:
+        assert found.judgements[0].broken_s < 2.0 and "(before any fault acted)" in found.sentence
+    else:
+        assert found.judgements[0].broken_s == pytest.approx(broken_s)
+        assert "before any fault acted" not in found.sentence
+
+
 def test_one_fault_that_acts_does_not_excuse_one_that_does_not(hover: Flight) -> None:
     found = judged(hover, LOW, ACTED, IDLE)
 

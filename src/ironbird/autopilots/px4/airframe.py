@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ironbird.protocols.mavlink.numbers import MAV_PARAM_TYPE_INT32, MAV_PARAM_TYPE_REAL32
+
 AUTOSTART = 22450  # free for own airframes
 MOTOR, SERVO = 101, 201  # first output functions
 # Set to defaults of their own by PX4's start-up after the airframe was read: these need `param set`
@@ -74,6 +76,15 @@ class Airframe:
         lines += [f"param set-default {name} {number(value)}" for name, value in sorted(self.params.items())]
         lines += [f"param set {name} {number(value)}" for name, value in sorted(self.late.items())]
         return "\n".join(lines) + "\n"
+
+
+def ground_station_text(params: Params, *comments: str) -> str:
+    """Parameters as a file that QGroundControl loads: system, component, name, value, type."""
+    lines = [f"# {comment}" for comment in (*comments, "Vehicle-Id Component-Id Name Value Type")]
+    for name, value in sorted(params.items()):
+        kind = MAV_PARAM_TYPE_INT32 if isinstance(value, int) else MAV_PARAM_TYPE_REAL32
+        lines.append(f"1\t1\t{name}\t{number(value)}\t{kind}")
+    return "\n".join(lines) + "\n"
 
 
 def number(value: float) -> str:

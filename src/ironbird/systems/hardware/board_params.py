@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ironbird.autopilots.px4.airframe import number
+from ironbird.autopilots.px4.airframe import ground_station_text
 from ironbird.autopilots.px4.airframes import airframe_of
-from ironbird.protocols.mavlink.numbers import MAV_PARAM_TYPE_INT32, MAV_PARAM_TYPE_REAL32
 from ironbird.vehicles.load import Vehicle
 
 # As in PX4's own HITL airframes 1001 and 1002: no hardware sensors, no power module [PX4Hitl]
@@ -19,8 +18,4 @@ def board_params(vehicle: Vehicle) -> str:
         for name, value in {**airframe.params, **airframe.late, **BENCH}.items()
         if not name.startswith("SIM_")  # of PX4's simulation on a computer
     }
-    lines = [f"# {vehicle.spec.title}, for hardware in the loop", "# Vehicle-Id Component-Id Name Value Type"]
-    for name, value in sorted(params.items()):
-        kind = MAV_PARAM_TYPE_INT32 if isinstance(value, int) else MAV_PARAM_TYPE_REAL32
-        lines.append(f"1\t1\t{name}\t{number(value)}\t{kind}")
-    return "\n".join(lines) + "\n"
+    return ground_station_text(params, f"{vehicle.spec.title}, for hardware in the loop")
