@@ -26,9 +26,9 @@ from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.judge import FAIL, PASS, VOID
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of, targets_in
+from ironbird.flight.words import FAIL, PASS, VOID
 
 FOLDER = BUILT_IN / "safety"
 SUITE = BUILT_IN / "safety.toml"

@@ -30,6 +30,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from ironbird.campaign.expected import expected_table
 from ironbird.campaign.scenarios import scenario_in
 from ironbird.campaign.suite_path import SCHEMA
 from ironbird.credibility.modules import MODULES
@@ -62,6 +63,7 @@ TABLES = (
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
 SIGMAS = 6.0  # a normal distribution without bounds is truncated here, so that its values can be checked beforehand
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+NAME_PATTERN = r"^[^,\s][^,]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 INTEGRATION_PATTERN = r"^rk[24]@0\.[0-9]{2,6}$"
 LONGEST_GRID = 1_000_000
@@ -337,6 +339,12 @@ def _known_ending(value: str) -> str:
     return value
 
 
+class ExpectTable(_Table):
+    """Requirements that are known to break, by name; a failure of another one is a new failure."""
+
+    fail: Annotated[list[Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]], Field(min_length=1)]
+
+
 Ending: TypeAlias = Annotated[Text, AfterValidator(_known_ending)]
 
 
@@ -565,7 +573,13 @@ class Defaults(_Table):
         ]
         | None
     ) = None
-    expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
+    expect: (
+        Annotated[
+            Literal["pass", "fail"] | ExpectTable,
+            Field(description='known outcome; { fail = ["no_crash"] } names the requirements that break'),
+        ]
+        | None
+    ) = None
     tags: list[Text] = []
     wind: WindTable = Field(default_factory=WindTable)  # an instance would build the grammar at import time
     place: PlaceTable | None = None
@@ -681,7 +695,7 @@ class FlightCase(Order):
         if self.scenario:
             whole = {
                 "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
-                "expect": self.expect, "tags": list(self.tags),
+                "expect": expected_table(self.expect), "tags": list(self.tags),
                 "require": [_require_table(requirement) for requirement in self.requirements],
             }  # fmt: skip
             whole = {key: value for key, value in whole.items() if value not in (None, "", [], {})}
@@ -700,8 +714,8 @@ class FlightCase(Order):
             if is_plan(self.script)
             else self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "ends": self.ends, "may_crash": self.may_crash or None,
-            "seeds": self.seed, "log_s": float(self.log_s),
-            "integration": self.integration, "expect": self.expect, "tags": list(self.tags), "wind": wind,
+            "seeds": self.seed, "log_s": float(self.log_s), "integration": self.integration,
+            "expect": expected_table(self.expect), "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},

@@ -37,7 +37,7 @@ def pack(
     with errors():
         check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.flight.judge import VERDICTS
+    from ironbird.flight.words import VERDICTS
     from ironbird.report.evidence import write_evidence
 
     with errors():

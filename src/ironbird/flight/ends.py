@@ -18,6 +18,7 @@ HELP = (
     "completed if there is a mission, else time."
 )
 MAY_CRASH = "A crash breaks no requirement: no_crash is not judged."
+MISSION = "mission"  # name of the requirement that the flight ends as ordered
 COMPLETED, LANDED, TIME = "completed", "completed or landed", "time"
 WAYS = (COMPLETED, LANDED, f"{LANDED} within R m of NORTH, EAST", TIME)
 CURE = "give " + ", ".join(f"'{way}'" for way in WAYS[:-1]) + f" or '{TIME}'"

@@ -21,7 +21,7 @@ from ironbird.flight.derived import derived
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, Judged, judge, survived
+from ironbird.flight.judge import Judged, judge, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, Ordered, make_order, read_faults, read_requirements
 from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
@@ -29,6 +29,7 @@ from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.taps import taps_of
+from ironbird.flight.words import PASS
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
 
@@ -166,9 +167,11 @@ class Flight(Flown):
             "control": title_of(order.control),
             "mission": self.mission_title,
             "outcome": self.outcome,
-            "verdict": "pass" if self.verdict == PASS else f"{self.verdict}: {self.judged.sentence}",
+            "verdict": self.judged.verdict_text if self.verdict == PASS else f"{self.verdict}: {self.judged.sentence}",
             "wind": order.weather.describe(),
         }
+        for number, judgement in enumerate(self.judged.untested, start=1):
+            rows[f"not tested {number}"] = f"{judgement.name}: {judgement.untested}"
         for number, injection in enumerate(order.faults, start=1):
             rows[f"fault {number}"] = injection.text()
         for number, witness in enumerate(self.witnesses, start=1):
@@ -193,7 +196,7 @@ class Flight(Flown):
         log = self.log
         figures: dict[str, Any] = {
             "verdict": self.verdict, "survived": self.survived, "ended_s": self.ended_s,
-            "margin": _finite(self.judged.margin), "wall_s": self.wall_s,
+            "margin": _finite(self.judged.margin), "untested": len(self.judged.untested), "wall_s": self.wall_s,
             "seed": self.order.seed, "sha256": self.sha256,
         }  # fmt: skip
         if not log.rows():

@@ -20,13 +20,15 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.formula import Formula
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
-from ironbird.flight.ends import ending_formula
+from ironbird.flight.ends import COMPLETED as COMPLETELY
+from ironbird.flight.ends import MISSION, TIME, ending_formula
 from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
-from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
+from ironbird.flight.systems import OUTSIDE, kind_of, read_options
+from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
 from ironbird.requirements.explain import explain
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
@@ -42,10 +44,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.load import load_spec
 
-PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
-VERDICTS = (PASS, FAIL, VOID, ERROR)
 NO_CRASH = Requirement.of("no_crash")
-MISSION = "mission"  # name of the requirement that the flight ends as ordered
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
@@ -137,6 +136,8 @@ class Judged:
         Mode in which each fault began; -1 if it did not.
     reactions : list of str
         What an external control system did after each fault.
+    early : bool
+        Whether the first violation came before any fault began.
     """
 
     digest: str  # of the order
@@ -156,6 +157,19 @@ class Judged:
     modes: list[list[float]] = field(default_factory=list)  # [time, mode] at every change
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
     reactions: list[str] = field(default_factory=list)  # reactions of an external control system after each fault
+    early: bool = False  # the first violation came before any fault began
+
+    @property
+    def untested(self) -> list[Judgement]:
+        """Requirements that hold, but that the flight did not, or not wholly, put to the test."""
+        return [judgement for judgement in self.judgements if judgement.untested]
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in words: a pass says how many requirements were not put to the test."""
+        if self.verdict != PASS or not self.untested:
+            return self.verdict
+        return f"{PASS}, but {len(self.untested)} of {len(self.judgements)} requirements were not put to the test"
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
@@ -223,9 +237,20 @@ def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str
     return tuple(paths_to_log(names, model))
 
 
+def way_to_end(order: Order) -> str:
+    """How a flight may end: as ordered; else completed if it is given a mission or a plan, else time."""
+    recorded = order.has_plan and not order.has_plan_file
+    if order.ends or recorded or (order.mission is None and not order.has_plan_file):
+        return order.ends or TIME
+    if order.control not in OUTSIDE:
+        return COMPLETELY
+    kind = kind_of(order.control)
+    return COMPLETELY if kind.flies_mission(read_options(kind, order.options)) else TIME
+
+
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
     """The requirements that are judged: those of the order, `no_crash`, and how the flight may end."""
-    formula = ending_formula(order.way_to_end)
+    formula = ending_formula(way_to_end(order))
     implied = [] if order.may_crash else [NO_CRASH]
     implied += [Requirement(MISSION, formula)] if formula else []
     own = {requirement.formula for requirement in order.requirements}
@@ -295,7 +320,9 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
-            if margin < 0.0:
+            if requirement.formula == NO_CRASH.formula and margin >= 0.0 and end.falling:
+                margin, time_s, sentence, broken_s = -math.inf, flight.ended_s, end.falling, flight.ended_s
+            elif margin < 0.0:
                 if alone is None:
                     alone, events = trace.lane(lane), _events(order, log, lane, end)
                 finding = explain(formulas[requirement.formula], alone, 0, events)
@@ -366,7 +393,7 @@ def _judged(
     ending = outcome(stop, flight.ended_s, log.interrupted)
     if stop is not None and stop.reason == COMPLETED and not end.completed:
         ending = f"not completed in truth; the vehicle reported: {ending}"
-    verdict, sentence = _verdict(stop, ending, end, judgements, flight, log.interrupted)
+    verdict, sentence, early = _verdict(stop, ending, end, judgements, flight, log.interrupted)
     return Judged(
         digest=digest,
         verdict=verdict,
@@ -384,57 +411,48 @@ def _judged(
         witnesses=[witness.record() for witness in flight.witnesses],
         modes=modes,
         fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(flight)],
+        early=early,
         reactions=[r.sentence() for r in reactions_of(flight.order.faults, flight.witnesses, flight.autopilot_events)],
     )
 
 
 def _verdict(
-    stop: Stop | None,
-    ending: str,
-    end: Ended,
-    judgements: Sequence[Judgement],
-    flight: Flown,
-    interrupted: bool,
-) -> tuple[str, str]:
+    stop: Stop | None, ending: str, end: Ended, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
+) -> tuple[str, str, bool]:
+    """Verdict, why, and whether the first violation came before any fault began."""
     if flight.rig_failure:
-        return ERROR, f"{flight.rig_failure} ({ending})"
+        return ERROR, f"{flight.rig_failure} ({ending})", False
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
-        return ERROR, ending
-    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
-    unfinished = [j for j in broken if j.name == MISSION]
-    broken = [j for j in broken if j.name != MISSION]
-    crashed = not survived(stop)
+        return ERROR, ending, False
     cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
-    if not (unfinished and (crashed or cut or not end.flown)):  # a crash says it; the others are void below
-        broken += unfinished
+    unfinished = next((j for j in judgements if j.name == MISSION and not j.holds), None)
+    broken = [j for j in judgements if not j.holds and j is not unfinished]
+    if unfinished is not None and not (broken or cut) and end.flown:
+        broken = [unfinished]  # what broke before is enough to know; what was cut off, or not begun, is void
+    broken.sort(key=lambda j: (math.isnan(j.broken_s), j.broken_s))
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
-        early = " (before any fault acted)" if flight.witnesses and _is_early(broken[0], flight) else ""
+        early = _is_early(broken, flight)
         mentioned = any("crashed at" in j.sentence for j in broken)  # the sentence already contains how it ended
-        return FAIL, "; ".join(
-            f"{j.name}: {j.sentence}" for j in broken
-        ) + f"{early}{'' if mentioned else f' ({ending})'}{proof}"
+        when = (" (before any fault acted)" if early else "") + ("" if mentioned else f" ({ending})")
+        return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + when + proof, early
     if not end.flown:
         what = "left the ground" if vehicle_kind(load_spec(flight.order.vehicle)).flies else "moved"
-        return VOID, f"nothing was flown: the vehicle never {what} ({ending}){proof}"
-    if end.falling and not flight.order.may_crash:
-        return FAIL, f"{NO_CRASH.name}: {end.falling} ({ending}){proof}"
-    if unfinished:
+        return VOID, f"nothing was flown: the vehicle never {what} ({ending}){proof}", False
+    if unfinished is not None:
         cure = 'ends = "time" judges only what was flown'
-        return VOID, f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}{proof}"
+        why = f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}"
+        return VOID, why + proof, False
     idle = [witness for witness in flight.witnesses if not witness.effective]
     if idle:
-        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
+        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})", False
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
-    return PASS, f"{ending}{vacuous}{proof}"
+    return PASS, f"{ending}{vacuous}{proof}", False
 
 
-def _is_early(broken: Judgement, flight: Flown) -> bool:
-    """Whether a requirement was broken before any fault acted; one about the faults themselves, before any began."""
-    if "fault_active" in broken.formula:
-        return broken.broken_s < min(_begins_s(flight), default=math.inf)
-    acted_s = (witness.first_s for witness in flight.witnesses if witness.effective)
-    return broken.broken_s < min(acted_s, default=math.inf)
+def _is_early(broken: Sequence[Judgement], flight: Flown) -> bool:
+    """Whether the first violation came before any fault of the flight began."""
+    return bool(flight.order.faults and broken) and broken[0].broken_s < min(_begins_s(flight), default=math.inf)
 
 
 def _modes(log: Log) -> list[list[list[float]]]:

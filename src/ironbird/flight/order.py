@@ -23,7 +23,7 @@ from ironbird.faults.catalog import KNOWN, Catalogue, parse_fault, read_fault, u
 from ironbird.faults.spec import Fault, Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.ends import COMPLETED, TIME, ending_formula
+from ironbird.flight.ends import ending_formula
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.worlds import ordered_world
 from ironbird.model.signal import Number
@@ -339,11 +339,6 @@ class Order:
         if self.may_crash:
             data["may_crash"] = True
         return hashlib.sha256(_DIGESTED.encode(data).encode()).hexdigest()
-
-    @property
-    def way_to_end(self) -> str:
-        """How the flight may end: as ordered, else completed if it has a mission or a plan, else time."""
-        return self.ends or (COMPLETED if self.mission is not None or self.has_plan_file else TIME)
 
     @property
     def has_plan(self) -> bool:

@@ -14,9 +14,9 @@ from ironbird.errors import LinkError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, own_figures
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
-from ironbird.flight.judge import ERROR
 from ironbird.flight.systems import is_outside
 from ironbird.flight.witness import Witness
+from ironbird.flight.words import ERROR
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 from ironbird.vehicles import places as at

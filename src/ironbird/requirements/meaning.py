@@ -34,7 +34,7 @@ def parse_requirement(text: str, names: Names) -> Formula:
     part = _first_row_only(formula.root)
     if part is None:
         return formula
-    words = text_of(formula, part)
+    words = text.strip() if part is formula.root else text_of(formula, part)
     if isinstance(part, Window):
         why = "looks back from the first row of the flight, where there is no past"
     else:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class _Look:
     def _margins(self, node: Node) -> np.ndarray:
         return np.where(self.valid, self.evaluation.margins(node, 0, len(self.rows)), -np.inf)
 
-    def _say(self, lanes: np.ndarray, text: str) -> None:
+    def _say(self, lanes: Any, text: str) -> None:
         for lane in np.flatnonzero(lanes):
             self.parts[lane].append(text)
 

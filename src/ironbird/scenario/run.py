@@ -18,10 +18,11 @@ from ironbird.errors import UnknownNameError
 from ironbird.faults.spec import is_sight
 from ironbird.flight.derived import DERIVED, derived
 from ironbird.flight.flown import Flown
-from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Judged, Judgement, judge
+from ironbird.flight.judge import Judged, Judgement, judge
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
+from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 from ironbird.requirements.explain import explain
 from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness

@@ -183,6 +183,9 @@ class CommandedKind(Kind):
         """Real time if people or programs outside command; a stick file is played in real time too."""
         return None if needs_no_client(getattr(options, "front", "")) else 1.0
 
+    def flies_mission(self, options: Options) -> bool:
+        return needs_no_client(getattr(options, "front", ""))
+
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
         """If people or programs outside command."""
         return not needs_no_client(getattr(options, "front", ""))

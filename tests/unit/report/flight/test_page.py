@@ -17,7 +17,8 @@ from browser import Tab, chromium
 from flight_pages import ESTIMATES, FAULT, PLOTS, SPECTRA, Page, judged_as, numbers, page_of
 
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.judge import ERROR, FAIL, PASS, VERDICTS, Judgement, not_flown
+from ironbird.flight.judge import Judgement, not_flown
+from ironbird.flight.words import ERROR, FAIL, PASS, VERDICTS
 from ironbird.report.flight.page import Origin, write_flight_page
 from ironbird.runtime.state import Stop, start
 from ironbird.runtime.step import run
