@@ -90,7 +90,7 @@ class Flight(Flown):
 
     Examples
     --------
-    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0, ends="time")
     >>> flight.verdict, flight.survived
     ('pass', True)
     """
@@ -314,8 +314,14 @@ def fly(
     faults_files : sequence of str or Path, default ()
         TOML files that define faults of your own.
     requirements : sequence of Requirement or str, default ()
-        What must hold: names of the library (`no_crash`) or formulas (`always (altitude < 60 m)`). The vehicle must not
-        crash in any case.
+        What must hold: names of the library (`geofence`) or formulas (`always (altitude < 60 m)`), besides `no_crash`
+        and how the flight ends.
+    ends : str, default ""
+        How the flight may end, judged on the true state: `"completed"` (the mission is flown to its end), `"completed
+        or landed"`, `"completed or landed within 20 m of 0, 0"` (m north and east of the take-off point), or `"time"`
+        (only what was flown is judged). Empty: completed if there is a mission or a plan, else time.
+    may_crash : bool, default False
+        Whether a crash breaks no requirement: `no_crash` is not judged.
     weather : Weather, optional
         Wind, turbulence and gust; calm by default.
     settings : mapping of str to number or list, optional
@@ -360,7 +366,7 @@ def fly(
 
     Examples
     --------
-    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0, ends="time")
     >>> flight
     <Flight of 'quad_f450' under truth, 2 s: pass, flown to the end at 2.00 s>
     >>> flight.log["body.p_NB_N"].shape

@@ -105,7 +105,7 @@ class Judged:
     digest : str
         SHA-256 of the order.
     verdict : str
-        pass, fail, void (all holds, but a fault did not act) or error (the test rig failed).
+        pass, fail, void (nothing is verified: not flown, cut off, or a fault did not act) or error (the rig failed).
     sentence : str
         Why.
     outcome : str
@@ -306,7 +306,10 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
         ]
     # First the parts that read all data in order: the rest then finds them in the cache
     hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
-    endings = [ended(order, model, log, lane) for lane, order in enumerate(orders)]
+    endings = [
+        ended(order, model, log, lane, disarmed=_is_disarmed(flight))
+        for lane, (order, flight) in enumerate(zip(orders, flown, strict=True))
+    ]
     flags = {"completed": [e.completed for e in endings], "landed": [e.landed for e in endings]}
     trace = make_trace(log, dict.fromkeys(names), starts, flags)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
@@ -369,6 +372,12 @@ def _events(order: Order, log: Log, lane: int, end: Ended) -> dict[str, str]:
         speed = float(np.linalg.norm(log.lane(at.BODY.velocity, lane)[max(row - 1, 0)]))  # in the row before it
         texts[at.CLEARANCE.collision] = collision_words(float(log.time(lane)[row]), speed)
     return texts
+
+
+def _is_disarmed(flight: Flown) -> bool:
+    """Whether a control system outside reported that it is disarmed, or that its mission is over."""
+    armed = [event.text == "armed" for event in flight.autopilot_events if event.kind == "armed"]
+    return armed[-1:] == [False] or any(event.kind == "finished" for event in flight.autopilot_events)
 
 
 def _begins_s(flight: Flown) -> list[float]:

@@ -3,7 +3,7 @@
 The navigator of the vehicle under test reports what it believes; its receivers may be biased. Here each item of the
 mission counts as reached, in order, when the true position comes within a stated distance of it: the distance at which
 the vehicle's own navigator counts an item as reached (its file's value), and an allowance for its estimate of
-`ALLOWED_M`, or of a quarter of the mission's shortest leg if that is less. Heights may differ by a quarter of the
+`ALLOWED_M`, or of a quarter of the mission's median leg if that is less. Heights may differ by a quarter of the
 former (1 m at least) and the same allowance.
 
 Not judged: courses at items, the path between them, how steadily a place is held.
@@ -21,10 +21,8 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import MissionError
-from ironbird.flight.given_plan import waypoints_of
 from ironbird.flight.order import Order
 from ironbird.flight.words import COMPLETED, HARMLESS
-from ironbird.protocols.plan_file import parse_plan, to_mission
 from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
@@ -34,7 +32,7 @@ from ironbird.vehicles.spec import Home
 _Item: TypeAlias = tuple[str, float, float, float, float]  # kind, m north, m east, m high, stay in s
 
 ALLOWED_M = 3.0  # for the estimate of the position
-SHARE_OF_LEG = 0.25  # of the shortest leg that the allowance may be
+SHARE_OF_LEG = 0.25  # of the median leg that the allowance may be
 HOVER_M = 1.0  # distance at which vehicles that hover count a waypoint as reached
 SHARE_OF_HEIGHT = 0.25  # of the distance at which an item counts: allowed as a difference of height
 TOUCH_DOWN_M = 30.0  # from the place at which a wing should touch down
@@ -78,7 +76,7 @@ class Ended:
     targets: tuple[Target, ...]
     reached: int  # items, in order
     completed: bool  # all of them, and ended as the last one says
-    landed: bool  # on the ground after it was in the air, or at rest
+    landed: bool  # on the ground after it was in the air, whole and disarmed
     flown: bool  # left the ground, or moved
     why: str  # it is not completed; empty if it is
     off_m: float  # largest distance from an item that was reached
@@ -93,7 +91,7 @@ class Ended:
         return f"{self.reached} of {count} items were reached, next is the {self.targets[self.reached].text}"
 
 
-def ended(order: Order, model: CompiledModel, log: Log, lane: int) -> Ended:
+def ended(order: Order, model: CompiledModel, log: Log, lane: int, *, disarmed: bool = False) -> Ended:
     """What a flight of an order came to in truth.
 
     Parameters
@@ -106,6 +104,8 @@ def ended(order: Order, model: CompiledModel, log: Log, lane: int) -> Ended:
         With position and velocity of the body; with the height above ground where the ground is not flat.
     lane : int
         Its lane.
+    disarmed : bool, default False
+        Whether a control system outside was disarmed at the end; the navigators of Ironbird stop the flight then.
     """
     kind = vehicle_kind(load_spec(order.vehicle))
     targets = targets_of(order, model)
@@ -115,7 +115,7 @@ def ended(order: Order, model: CompiledModel, log: Log, lane: int) -> Ended:
     flown = path.left_the_ground if kind.flies else path.moved
     stop = log.stops[lane]
     whole = stop is None or stop.reason in HARMLESS
-    landed = whole and flown and kind.flies and path.lies[-1]
+    landed = flown and kind.flies and path.lies[-1] and (disarmed if stop is None else whole)
     reached, row, off_m, why = _reach(targets, path)
     if not why and whole:
         why = _stays(targets, path, row, done=stop is not None and stop.reason == COMPLETED)
@@ -150,6 +150,9 @@ def targets_of(order: Order, model: CompiledModel) -> tuple[Target, ...]:
 @functools.lru_cache(maxsize=64)
 def _plan_items(script: str, home: Home) -> tuple[_Item, ...]:
     """The items of a plan of another program that have a place; commands that Ironbird does not know are waypoints."""
+    from ironbird.flight.given_plan import waypoints_of  # plans of others are not loaded without need
+    from ironbird.protocols.plan_file import parse_plan, to_mission
+
     plan = parse_plan(script)
     try:
         items = to_mission(plan.items, home, home.height_m).items
@@ -187,8 +190,8 @@ def _targets(items: tuple[_Item, ...], vehicle: str, reach_m: float, circle_m: f
     kind = vehicle_kind(load_spec(vehicle))
     places = np.array([item[1:4] for item in items])
     legs = np.linalg.norm(np.diff(places, axis=0), axis=1)
-    shortest = float(legs[legs > 0.0].min()) if (legs > 0.0).any() else math.inf
-    allowed_m = min(ALLOWED_M, SHARE_OF_LEG * shortest)
+    usual = float(np.median(legs[legs > 0.0])) if (legs > 0.0).any() else math.inf
+    allowed_m = min(ALLOWED_M, SHARE_OF_LEG * usual)
     level = kind.flies or kind.autopilot_class == "sub"  # others are where the ground or the water is
     apart_m = max(HOVER_M, SHARE_OF_HEIGHT * reach_m) + allowed_m if level else math.inf
     here, targets = (0.0, 0.0), []
