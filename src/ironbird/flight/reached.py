@@ -38,11 +38,12 @@ SHARE_OF_HEIGHT = 0.25  # of the distance at which an item counts: allowed as a 
 TOUCH_DOWN_M = 30.0  # from the place at which a wing should touch down
 AIRBORNE_M = 0.5  # above its start: it has left the ground
 MOVED_M = 0.5  # from its start: a vehicle on the ground or in the water has moved
-GROUND_M = 1.0  # of the centre of mass above ground, or AIRBORNE_M above where it stood: it lies or stands
+GROUND_M = 1.0  # of the centre of mass above ground: a vehicle that began in the air lies or stands
+STANDS_M = 0.25  # above where it stood at the start: it lies or stands
 FALL_MPS = 3.0  # sinks faster than anybody lands
 FALL_S = 3.0  # before the ground, at that speed
 FOR_EVER_S = 1e6  # a stay that is longer has no end
-CIRCLE = "loiter_radius"  # of wings
+CIRCLE, RETURN_HEIGHT = "loiter_radius", "return_height"  # parameters of the navigators of wings
 AT_REST_MPS = 0.5  # a vehicle that is slower in its first row stands on the ground
 MOST_PARTS = 1000  # between two rows of a log
 HOLD_SLACK_S = 1.0  # of a stay that may be missing: it is counted from when the item is reached in truth
@@ -162,10 +163,10 @@ def _plan_items(script: str, home: Home) -> tuple[_Item, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _reach_m(vehicle: str, model: CompiledModel) -> tuple[float, float]:
-    """Distance at which the vehicle's own navigator counts an item as reached, and the radius of its circles.
+def _reach_m(vehicle: str, model: CompiledModel) -> tuple[float, float, float]:
+    """Distance at which the vehicle's navigator counts an item as reached, radius of its circles, height of its return.
 
-    Both are those of its file: an order that changes them does not change what counts. Vehicles under a control system
+    All are those of its file: an order that changes them does not change what counts. Vehicles under a control system
     outside have the navigator of their usual one.
     """
     diagram = None
@@ -181,12 +182,18 @@ def _reach_m(vehicle: str, model: CompiledModel) -> tuple[float, float]:
         return float(np.ravel(values)[0])
 
     reach_m = sum(map(value, REACH))
-    return max(reach_m, HOVER_M) if vehicle_kind(load_spec(vehicle)).flies else reach_m, value(CIRCLE)
+    least_m = HOVER_M if vehicle_kind(load_spec(vehicle)).flies else 0.0
+    return max(reach_m, least_m), value(CIRCLE), value(RETURN_HEIGHT)
 
 
 @functools.lru_cache(maxsize=1024)
-def _targets(items: tuple[_Item, ...], vehicle: str, reach_m: float, circle_m: float) -> tuple[Target, ...]:
-    """Items with what counts as reached."""
+def _targets(
+    items: tuple[_Item, ...], vehicle: str, reach_m: float, circle_m: float, return_m: float
+) -> tuple[Target, ...]:
+    """Items with what counts as reached.
+
+    Wings circle where they stay: at loiters and returns, at waypoints with a stay, and at the last one.
+    """
     kind = vehicle_kind(load_spec(vehicle))
     places = np.array([item[1:4] for item in items])
     legs = np.linalg.norm(np.diff(places, axis=0), axis=1)
@@ -195,7 +202,7 @@ def _targets(items: tuple[_Item, ...], vehicle: str, reach_m: float, circle_m: f
     level = kind.flies or kind.autopilot_class == "sub"  # others are where the ground or the water is
     apart_m = max(HOVER_M, SHARE_OF_HEIGHT * reach_m) + allowed_m if level else math.inf
     here, targets = (0.0, 0.0), []
-    for name, north_m, east_m, height_m, hold_s in items:
+    for number, (name, north_m, east_m, height_m, hold_s) in enumerate(items, start=1):
         within_m = reach_m + allowed_m
         if name == "land":
             if kind.launched:
@@ -204,9 +211,11 @@ def _targets(items: tuple[_Item, ...], vehicle: str, reach_m: float, circle_m: f
                 (north_m, east_m), within_m = here, HOVER_M + allowed_m
         elif name == "takeoff" and kind.launched:
             within_m = math.inf
-        elif name in ("loiter", "return"):
-            within_m += circle_m
-            north_m, east_m = (0.0, 0.0) if name == "return" else (north_m, east_m)
+        elif kind.launched:
+            if name == "return":
+                north_m, east_m, height_m = 0.0, 0.0, height_m if height_m > 0.0 else return_m
+            if name in ("loiter", "return") or hold_s > 0.0 or number == len(items):
+                within_m += circle_m
         targets.append(Target(name, north_m, east_m, height_m, within_m, apart_m, hold_s))
         here = (north_m, east_m)
     return tuple(targets)
@@ -232,8 +241,8 @@ class _Path:
         velocity = log.lane(at.BODY.velocity, lane)
         ground = at.TERRAIN.height_above_ground
         above = log.lane(ground, lane) if ground in log else -position[:, 2]
-        stood = AIRBORNE_M + float(above[0]) if float(np.abs(velocity[0]).max()) < AT_REST_MPS else 0.0
-        lies = above <= max(GROUND_M, stood)
+        stood = float(np.abs(velocity[0]).max()) < AT_REST_MPS
+        lies = above <= (float(above[0]) + STANDS_M if stood else GROUND_M)
         if len(time_s) > 1 and math.isfinite(least_m):
             longest = float(np.abs(np.diff(position, axis=0)).max())
             parts = min(MOST_PARTS, math.ceil(longest / max(STEP_SHARE * least_m, 1e-6)))
@@ -283,19 +292,26 @@ def _reach(targets: Sequence[Target], path: _Path) -> tuple[int, int, float, str
         else:
             near = (flat <= target.within_m) & (high <= target.apart_m)
         if not near.any():
-            return number, row, most_m, _missed(number, len(targets), target, flat, high, path.lies[row:])
+            return number, row, most_m, _missed(_item(number, targets), target, flat, high, path.lies[row:])
         first = int(near.argmax())
         if math.isfinite(target.within_m) and target.kind != "land":
             left = ~near[first:]
             last = first + (int(left.argmax()) if left.any() else len(left))
             most_m = max(most_m, float(flat[first:last].min()))
         row += first
+        if number < len(targets) - 1 and target.hold_s:
+            row = int(path.time_s.searchsorted(path.time_s[row] + target.hold_s - HOLD_SLACK_S))
+            if row >= len(path.time_s):
+                return number + 1, len(path.time_s) - 1, most_m, f"its stay at {_item(number, targets)} was not over"
     return len(targets), row, most_m, ""
 
 
-def _missed(number: int, count: int, target: Target, flat: np.ndarray, high: np.ndarray, lies: np.ndarray) -> str:
+def _item(number: int, targets: Sequence[Target]) -> str:
+    return f"item {number + 1} of {len(targets)} ({targets[number].text})"
+
+
+def _missed(item: str, target: Target, flat: np.ndarray, high: np.ndarray, lies: np.ndarray) -> str:
     """Why an item does not count as reached."""
-    item = f"item {number + 1} of {count} ({target.text})"
     if target.kind == "land":
         if lies[-1]:
             return f"it lies {flat[-1]:.1f} m from where it should land; {target.within_m:g} m are allowed"
@@ -318,8 +334,8 @@ def _stays(targets: Sequence[Target], path: _Path, row: int, *, done: bool) -> s
     flat, high = (float(column[-1]) for column in path.apart(last, len(path.time_s) - 1))
     if last.hold_s >= FOR_EVER_S and (flat > last.within_m or high > last.apart_m):
         away = f"{math.hypot(flat, high):.1f} m"
-        return f"it left item {len(targets)} ({last.text}), where it should stay, and ended {away} away"
+        return f"it left {_item(len(targets) - 1, targets)}, where it should stay, and ended {away} away"
     left_s = last.hold_s - float(path.time_s[-1] - path.time_s[row])
     if last.hold_s < FOR_EVER_S and left_s > HOLD_SLACK_S:
-        return f"{left_s:.0f} s of its stay at item {len(targets)} were left"
+        return f"{left_s:.0f} s of its stay at {_item(len(targets) - 1, targets)} were left"
     return ""
