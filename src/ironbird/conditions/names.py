@@ -13,7 +13,7 @@ from ironbird.model.signal import Signal, entry_names
 RUN_UNITS = {
     "crashed": "1",  # 1 in the last row of a flight that ended in a crash
     "completed": "1",  # 1 in the last row of a flight that completed its mission, in truth
-    "landed": "1",  # 1 in the last row of a flight that ended on the ground after it was in the air
+    "landed": "1",  # 1 in the last row of a flight that ended on the ground, disarmed, after it was in the air
     "fault_active": "1",  # 1 from the start of the first fault
     "time": "s",  # s since the start of the run
 }
