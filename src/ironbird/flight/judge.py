@@ -434,7 +434,8 @@ def _verdict(
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending, False
     cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
-    unfinished = next((j for j in judgements if j.name == MISSION and not j.holds), None)
+    whole = (MISSION, ending_formula(way_to_end(flight.order)))
+    unfinished = next((j for j in judgements if (j.name, j.formula) == whole and not j.holds), None)
     broken = [j for j in judgements if not j.holds and j is not unfinished]
     if unfinished is not None and not (broken or cut) and end.flown:
         broken = [unfinished]  # what broke before is enough to know; what was cut off, or not begun, is void

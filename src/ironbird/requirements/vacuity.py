@@ -38,17 +38,22 @@ def untested(formula: Formula, trace: Trace) -> list[str]:
 
 def text_of(formula: Formula, node: Node) -> str:
     """A condition as written in the requirement's text."""
+    if isinstance(node, Not):
+        inner = text_of(formula, node.child)
+        return f"not {inner}" if isinstance(node.child, Compare) else f"not ({inner})"
     spans = _spans(node)
-    return formula.text[min(begin for begin, _ in spans) : max(end for _, end in spans)]
+    text = formula.text[min(begin for begin, _ in spans) : max(end for _, end in spans)]
+    depths = np.cumsum([0, *((letter == "(") - (letter == ")") for letter in text)])  # brackets that it cuts through
+    return "(" * -int(depths.min()) + text + ")" * int(depths[-1] - depths.min())
 
 
-def _may_be(node: Node) -> bool:
+def _may_be(node: Node, *, positive: bool = True) -> bool:
     """Whether a flight could leave the requirement untested; most have neither a condition nor a bounded window."""
-    if isinstance(node, Until) or (isinstance(node, Join) and node.operator != "and"):
+    if isinstance(node, Until) or (isinstance(node, Join) and (node.operator != "and" or not positive)):
         return True
     if isinstance(node, Window) and (node.interval.low_s > 0 or math.isfinite(node.interval.high_s)):
         return True
-    return any(_may_be(child) for child in _children(node))
+    return any(_may_be(child, positive=positive != isinstance(node, Not)) for child in _children(node))
 
 
 def _children(node: Node) -> Iterator[Node]:
@@ -88,9 +93,12 @@ class _Look:
             return
         sides = [_unwrapped(node.left, left_positive), _unwrapped(node.right, positive)]
         number = next((number for number, (_, holds) in enumerate(sides) if not holds), None)
-        if number is None:
+        if node.operator == "implies":
+            condition, (rest, rest_positive) = node.left, sides[1]
+        elif number is not None:
+            condition, (rest, rest_positive) = sides[number][0], sides[1 - number]
+        else:
             return
-        condition, (rest, rest_positive) = sides[number][0], sides[1 - number]
         held = active & (self._margins(condition) >= 0.0)
         self._say(active.any(axis=1) & ~held.any(axis=1), f"its condition never held: {self._text(condition)}")
         self.walk(rest, held, positive=rest_positive)
