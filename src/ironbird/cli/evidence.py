@@ -90,8 +90,10 @@ def verify(pack: PackArgument, signer: SignerOption = None) -> None:
     with errors():
         _check_pack(pack)
     from ironbird.campaign.pack import open_pack
+    from ironbird.report.evidence import check_tables
 
     with errors(), open_pack(pack, signer) as content:
+        check_tables(content)
         verdicts = Counter(result.verdict for result in content.results)
         rows = {
             "files": "all as they were packed",
@@ -120,12 +122,16 @@ def repeat_pack(
     with errors():
         _check_pack(pack)
     from ironbird.campaign.identity import ironbird_version
-    from ironbird.campaign.pack import repeat
+    from ironbird.campaign.pack import open_pack, repeat
+    from ironbird.report.evidence import check_tables
 
-    with errors(), flight_bar(pack.name) as update:
-        found = repeat(
-            pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
-        )
+    with errors():
+        with open_pack(pack, signer) as content:
+            check_tables(content)
+        with flight_bar(pack.name) as update:
+            found = repeat(
+                pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
+            )
     for text in found.differing:
         typer.secho(f"NOT equal: {text}", fg="red")
     rows = {
@@ -133,6 +139,8 @@ def repeat_pack(
         "flown again": str(found.flown),
         "equal, bit for bit": str(found.same),
     }
+    if found.of_suite is not None:
+        rows["of the suite"] = f"{found.flown + found.outside + found.left_out + found.unjudged} of {found.of_suite}"
     if found.outside:
         rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
     if found.left_out:
