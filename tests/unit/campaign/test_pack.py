@@ -102,7 +102,7 @@ def test_a_result_that_is_not_true_is_found(unpacked: Path, tmp_path: Path) -> N
     assert '"verdict": "fail"' in text
     (unpacked / "results.jsonl").write_text(text.replace('"verdict": "fail"', '"verdict": "pass"'))
     relist(unpacked)
-    with pytest.raises(StoreError, match="counts other verdicts than results.jsonl has"):
+    with pytest.raises(StoreError, match="counts other verdicts than"):
         repeat(unpacked, tmp_path, workers=1)
     recount(unpacked)
     found = repeat(unpacked, tmp_path, workers=1)
@@ -122,7 +122,7 @@ def test_flights_that_were_left_out_are_missed(unpacked: Path) -> None:
     for name in ("flights.jsonl", "results.jsonl"):
         change_lines(unpacked, name, lambda line: line if line["id"].endswith("s1") else None)
     relist(unpacked)
-    with pytest.raises(StoreError, match="counts other flights than flights.jsonl has"), open_pack(unpacked):
+    with pytest.raises(StoreError, match="counts other flights than"), open_pack(unpacked):
         pass
 
 
