@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,11 +22,11 @@ DONE, LANDED = "mission completed", "landed before the end of the mission"
 Point = tuple[float, float, float, float]  # s, m north, east, high
 
 
-def mission(*items: dict[str, float | str]) -> Mission:
+def mission(*items: Mapping[str, float | str]) -> Mission:
     return Mission.model_validate({"schema": 1, "item": [{"kind": "waypoint", **item} for item in items]})
 
 
-def order(vehicle: str, *items: dict[str, float | str], **ordered: object) -> Order:
+def order(vehicle: str, *items: Mapping[str, float | str], **ordered: object) -> Order:
     control = "truth" if vehicle.startswith("quad") else None
     return make_order(vehicle, control=control, mission=mission(*items), **ordered)  # type: ignore[arg-type]
 
@@ -189,7 +189,7 @@ def test_a_stay_that_is_cut_says_how_much_was_left() -> None:
     assert came(stay(30.0), START, UP, (33.0, 0.0, 0.0, 10.0)).completed
 
 
-def landing(*more: dict[str, float | str]) -> Order:
+def landing(*more: Mapping[str, float | str]) -> Order:
     return order("quad_f450", {"height_m": 10.0}, *more, {"kind": "land"})
 
 
@@ -223,13 +223,13 @@ def test_a_crash_completes_nothing_and_is_no_landing() -> None:
 # ---------------------------------------------------------------------- other kinds
 
 
-def wing(*items: dict[str, float | str]) -> tuple[Target, ...]:
+def wing(*items: Mapping[str, float | str]) -> tuple[Target, ...]:
     flown = order("aerosonde", *items)
     return targets_of(flown, fit(flown).model)
 
 
 def test_a_wing_takes_off_anywhere_and_circles_where_it_stays() -> None:
-    high: dict[str, float | str] = {"height_m": 100.0}
+    high: Mapping[str, float | str] = {"height_m": 100.0}
     climb, loiter, passed, held, back, last = wing(
         {"kind": "takeoff", "height_m": 30.0},
         {"kind": "loiter", "north_m": 500.0, **high},
