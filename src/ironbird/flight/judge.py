@@ -402,7 +402,8 @@ def _judged(
     ending = outcome(stop, flight.ended_s, log.interrupted)
     if stop is not None and stop.reason == COMPLETED and not end.completed:
         ending = f"not completed in truth; the vehicle reported: {ending}"
-    verdict, sentence, early = _verdict(stop, ending, end, judgements, flight, log.interrupted)
+    counted = _counted(stop, end, judgements, flight)
+    verdict, sentence, early = _verdict(stop, ending, end, counted, flight, log.interrupted)
     return Judged(
         digest=digest,
         verdict=verdict,
@@ -411,7 +412,7 @@ def _judged(
         crashed=not survived(stop),
         ended_s=flight.ended_s,
         impact_mps=_impact_mps(flight.order, log, lane),
-        margin=min((j.margin for j in judgements), default=math.inf),
+        margin=min((j.margin for j in counted), default=math.inf),
         score=score,
         level=level,
         sha256=sha256,
@@ -425,21 +426,27 @@ def _judged(
     )
 
 
+def _counted(stop: Stop | None, end: Ended, judgements: list[Judgement], flight: Flown) -> list[Judgement]:
+    """The judgements that count.
+
+    An unfinished mission does not if something else is broken (that is enough to know), or if it was cut off or not
+    begun (which is void).
+    """
+    whole = (MISSION, ending_formula(way_to_end(flight.order)))
+    rest = [j for j in judgements if j.holds or (j.name, j.formula) != whole]
+    cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
+    return rest if cut or not end.flown or not all(j.holds for j in rest) else judgements
+
+
 def _verdict(
     stop: Stop | None, ending: str, end: Ended, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
 ) -> tuple[str, str, bool]:
-    """Verdict, why, and whether the first violation came before any fault began."""
+    """Verdict by the judgements that count, why, and whether the first violation came before any fault began."""
     if flight.rig_failure:
         return ERROR, f"{flight.rig_failure} ({ending})", False
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending, False
-    cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
-    whole = (MISSION, ending_formula(way_to_end(flight.order)))
-    unfinished = next((j for j in judgements if (j.name, j.formula) == whole and not j.holds), None)
-    broken = [j for j in judgements if not j.holds and j is not unfinished]
-    if unfinished is not None and not (broken or cut) and end.flown:
-        broken = [unfinished]  # what broke before is enough to know; what was cut off, or not begun, is void
-    broken.sort(key=lambda j: (math.isnan(j.broken_s), j.broken_s))
+    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
         early = _is_early(broken, flight)
@@ -449,7 +456,7 @@ def _verdict(
     if not end.flown:
         what = "left the ground" if vehicle_kind(load_spec(flight.order.vehicle)).flies else "moved"
         return VOID, f"nothing was flown: the vehicle never {what} ({ending}){proof}", False
-    if unfinished is not None:
+    if len(judgements) < len(requirements_of(flight.order)):
         cure = 'ends = "time" judges only what was flown'
         why = f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}"
         return VOID, why + proof, False

@@ -255,7 +255,9 @@ def test_a_flight_that_was_cut_off_is_void_and_one_whose_time_was_over_failed(ho
         "6.9 m in height; 4 m are allowed (flown to the end at 4.00 s)",
     )
     assert judged(half, LOW, ends="time").verdict == judged(half, LOW, until_s=None, ends="time").verdict == "pass"
-    assert judged(half, Requirement("low", "always (altitude < 2 m)", "major")).verdict == "fail"  # cut, but broken
+    low = judged(half, Requirement("low", "always (altitude < 2 m)", "major"))
+    assert low.verdict == "fail" and low.margin == low.judgements[0].margin > -2.0  # cut, but broken: by so much
+    assert (cut.margin, slow.margin) == (cut.judgements[0].margin, -math.inf)
 
 
 def test_a_mission_that_is_completed_for_the_vehicle_alone_is_not(hover: Flight) -> None:
