@@ -252,10 +252,10 @@ def exit_codes_page() -> str:
     """One table for all verbs."""
     without = [f"`{path.replace('.', ' ')}`" for path in sorted(NO_FIGURES)]
     meaning = {
-        "pass": "the requirements hold",
-        "fail": "a requirement is broken, or the vehicle crashed",
+        "pass": "the requirements hold, and the flight ended as ordered ([verdicts](../guide/verdicts.md))",
+        "fail": "a requirement is broken, the vehicle crashed, or its mission was not completed",
         "error": "the flight could not be judged: wrong input, a missing program, a rig that failed",
-        "void": "a fault did not act, so the flight demonstrates nothing",
+        "void": "nothing was flown, the flight was cut off, or a fault did not act: it demonstrates nothing",
     }
     lines = [
         "# Exit codes",

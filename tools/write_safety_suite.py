@@ -20,15 +20,17 @@ from typing import Any
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import TABLES
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.suite import load_suite
 from ironbird.campaign.suite_path import BUILT_IN
 from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.judge import FAIL, PASS, VOID
+from ironbird.flight.ends import MISSION as ENDING
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of, targets_in
+from ironbird.flight.words import FAIL, PASS, VOID
 
 FOLDER = BUILT_IN / "safety"
 SUITE = BUILT_IN / "safety.toml"
@@ -92,6 +94,18 @@ WHY: tuple[tuple[str, str], ...] = (
     ("*-battery.cell_loss", "With a cell less the rotors do not lift the weight for long: it comes down hard."),
     ("*-link.loss", "No command reaches the motors."),
     ("*-wind.*", "The wind is stronger than the vehicle is fast, or throws it over at touch-down."),
+    ("boat_otter-rotor.*", "Two thrusters steer it: with one it turns in circles."),
+    ("boat_otter-thruster.*", "Two thrusters steer it: a weak one turns it off its track."),
+    ("boat_cybership2-current.rise", "The current is faster than the model ship."),
+    ("auv_remus100-rotor.*", "It has one propeller."),
+    ("car_*-steering.stuck", "Steering that is stuck takes no turn."),
+    (
+        "car_*-steering.slow",
+        "Its path control is tuned for a quick servo: with a slow one it weaves at walking pace and comes too late.",
+    ),
+    ("car_*-wheel.seized", "A seized wheel holds the car."),
+    ("car_*-gnss.*", "One receiver, no second source of position: it goes where the receiver says, or stops."),
+    ("rover_*-gnss.*", "One receiver, no second source of position: it goes where the receiver says, or stops."),
     ("boat_*-waves.rise", "Waves of that height exceed the thrust of the model ship."),
     (
         "*-environment.gnss_denied",
@@ -123,7 +137,7 @@ def main() -> None:
     results = {result.case_id: result for result in fly_all([f for f in suite.flights() if f.case_id in flown])}
     idle = [case for case, result in results.items() if result.verdict == VOID]
     for case in idle:
-        print(f"left out, the fault does not act: {case}")
+        print(f"left out: {case}: {results[case].sentence}")
     kept: dict[Path, list[dict[str, Any]]] = {}
     defects = 0
     for planned in suite.cases:
@@ -133,7 +147,7 @@ def main() -> None:
             reason = _why(planned.id)
             own = {key: value for key, value in own.items() if key != "note"}
             fails = result.verdict == FAIL and bool(reason)
-            own["expect"] = FAIL if fails else PASS
+            own["expect"] = {FAIL: _broken(result)} if fails else PASS
             if fails:
                 own["note"] = reason
             elif result.verdict != PASS:
@@ -152,6 +166,12 @@ def main() -> None:
             counts[result.verdict] = counts.get(result.verdict, 0) + 1
     print(f"{sum(counts.values())} cases flown: {counts}; {defects} without a reason")
     raise SystemExit(1 if defects else 0)
+
+
+def _broken(result: FlightResult) -> list[str]:
+    """Names of the requirements that a flight broke; that a crashed vehicle did not end as ordered is no other one."""
+    names = [judgement.name for judgement in result.judgements if not judgement.holds]
+    return [name for name in names if name != ENDING or not result.crashed]
 
 
 def _why(case: str) -> str:
@@ -185,6 +205,7 @@ include = ["safety/*.toml"]
 
 [suite.defaults]
 seeds = 1
+ends = "completed or landed"
 [suite.defaults.wind]
 speed_mps = 4.0
 from_deg = 270.0

@@ -9,9 +9,10 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.store import Store
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.judge import FAIL, Judgement
+from ironbird.flight.judge import Judgement
 from ironbird.flight.mission import load_mission
 from ironbird.flight.order import Requirement, Weather
+from ironbird.flight.words import FAIL
 
 
 def flight_case(number: int = 1, **changes: Any) -> FlightCase:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ironbird.campaign.session import begun_campaign, store_with
 from ironbird.campaign.summary import compare
 from ironbird.errors import IronbirdWarning, StoreError
-from ironbird.flight.judge import VERDICTS
+from ironbird.flight.words import VERDICTS
 from ironbird.report.campaign_folder import write_campaign_folder
 from ironbird.report.table import table_of, write_table
 

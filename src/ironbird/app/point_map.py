@@ -8,7 +8,7 @@ import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ironbird.flight.judge import FAIL, PASS
+from ironbird.flight.words import FAIL, PASS
 
 WIDTH, HEIGHT, MARGIN = 640, 420, 84
 COLOURS = {"pass": "#059669", "fail": "#dc2626", "void": "#d97706", "error": "#7c3aed"}

@@ -24,9 +24,10 @@ from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.duration import end_s
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, judge, load_native_code, log_paths, not_flown
+from ironbird.flight.judge import judge, load_native_code, log_paths, not_flown
 from ironbird.flight.prepare import fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
+from ironbird.flight.words import PASS
 from ironbird.runtime.log import Log
 from ironbird.scenario.run import fly_scenario
 from ironbird.vehicles.load import Stamp

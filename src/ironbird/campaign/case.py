@@ -30,12 +30,14 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from ironbird.campaign.expected import expected_table
 from ironbird.campaign.scenarios import scenario_in
 from ironbird.campaign.suite_path import SCHEMA
 from ironbird.credibility.modules import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
+from ironbird.flight.ends import CURE, HELP, MAY_CRASH, ending_formula
 from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 from ironbird.protocols.plan_file import is_plan
@@ -61,6 +63,7 @@ TABLES = (
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
 SIGMAS = 6.0  # a normal distribution without bounds is truncated here, so that its values can be checked beforehand
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+NAME_PATTERN = r"^[^,\s][^,]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 INTEGRATION_PATTERN = r"^rk[24]@0\.[0-9]{2,6}$"
 LONGEST_GRID = 1_000_000
@@ -327,6 +330,24 @@ Speed: TypeAlias = Annotated[Quantity, Limits(0, 100)]
 Share: TypeAlias = Annotated[Quantity, Limits(0, 1)]
 
 
+def _known_ending(value: str) -> str:
+    try:
+        ending_formula(value)
+    except OrderError as error:
+        message, _, _ = str(error).partition(":")
+        raise problem(message, CURE) from None
+    return value
+
+
+class ExpectTable(_Table):
+    """Requirements that are known to break, by name; a failure of another one is a new failure."""
+
+    fail: Annotated[list[Annotated[str, Field(strict=True, pattern=NAME_PATTERN)]], Field(min_length=1)]
+
+
+Ending: TypeAlias = Annotated[Text, AfterValidator(_known_ending)]
+
+
 # ---------------------------------------------------------------------- tables of a case file
 
 
@@ -524,6 +545,8 @@ class Defaults(_Table):
         | None
     ) = None
     until_s: Annotated[PositiveSeconds, Field(description="the flight ends then at the latest")] | None = None
+    ends: Annotated[Ending, Field(description=HELP)] | None = None
+    may_crash: Annotated[bool, Field(strict=True, description=MAY_CRASH)] | None = None
     seeds: (
         Annotated[
             Seeds,
@@ -550,7 +573,13 @@ class Defaults(_Table):
         ]
         | None
     ) = None
-    expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
+    expect: (
+        Annotated[
+            Literal["pass", "fail"] | ExpectTable,
+            Field(description='known outcome; { fail = ["no_crash"] } names the requirements that break'),
+        ]
+        | None
+    ) = None
     tags: list[Text] = []
     wind: WindTable = Field(default_factory=WindTable)  # an instance would build the grammar at import time
     place: PlaceTable | None = None
@@ -639,9 +668,9 @@ class FlightCase(Order):
         The varied parameters by name.
     scenario : str, default ""
         Text of a scenario that is flown as a whole; the vehicle is then its first.
-    vehicle, control, mission, mission_name, script, weather, place, settings, faults, requirements, seed, until_s
+    vehicle, control, mission, mission_name, script, weather, place, settings, faults, requirements, ends, may_crash
         As in `Order`.
-    log_s, tunings, options, world, sight, integration
+    seed, until_s, log_s, tunings, options, world, sight, integration
         As in `Order`.
     """
 
@@ -666,7 +695,7 @@ class FlightCase(Order):
         if self.scenario:
             whole = {
                 "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
-                "expect": self.expect, "tags": list(self.tags),
+                "expect": expected_table(self.expect), "tags": list(self.tags),
                 "require": [_require_table(requirement) for requirement in self.requirements],
             }  # fmt: skip
             whole = {key: value for key, value in whole.items() if value not in (None, "", [], {})}
@@ -684,8 +713,9 @@ class FlightCase(Order):
             "mission": self.script
             if is_plan(self.script)
             else self.mission_name or (mission_table(self.mission) if self.mission else None),
-            "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
-            "integration": self.integration, "expect": self.expect, "tags": list(self.tags), "wind": wind,
+            "commands": commands, "until_s": self.until_s, "ends": self.ends, "may_crash": self.may_crash or None,
+            "seeds": self.seed, "log_s": float(self.log_s), "integration": self.integration,
+            "expect": expected_table(self.expect), "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},

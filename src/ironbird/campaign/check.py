@@ -25,7 +25,6 @@ from ironbird.campaign.planned import (
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.scenarios import scenario_in, scenario_source
 from ironbird.compiler.flatten import Column
-from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
 from ironbird.credibility.evidence import level_of
@@ -54,6 +53,7 @@ from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.protocols.plan_file import parse_plan
 from ironbird.requirements import library
+from ironbird.requirements.meaning import parse_requirement
 from ironbird.scenario.grammar import scenario_names
 from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
@@ -263,7 +263,7 @@ def _conditions_in(
                 continue
             try:
                 if key == "formula":
-                    parse_formula(text, names)
+                    parse_requirement(text, names)
                 else:
                     unit_advice(text, names)
             except IronbirdError as error:
@@ -738,7 +738,7 @@ def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Pr
         try:
             known = requirement(_nominal(table))
             for vehicle in outlines:
-                parse_formula(known.formula, vehicle.names)
+                parse_requirement(known.formula, vehicle.names)
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             at = "params" if isinstance(error, UnknownNameError) and error.kind == "parameter" else "use"

@@ -16,7 +16,7 @@ from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError
-from ironbird.flight.judge import ERROR, FAIL, PASS, VOID
+from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 
 VACUOUS = "vacuous"  # of a flight that passed without putting a requirement to the test
 BINS = 4  # into which a continuous parameter is divided

@@ -21,10 +21,10 @@ from ironbird.files.json_text import json_data
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import STATISTICS_AFTER_S, flying
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import ERROR, Judged, judge
+from ironbird.flight.judge import Judged, judge
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import fit
-from ironbird.flight.words import COMPLETED
+from ironbird.flight.words import COMPLETED, ERROR
 from ironbird.model.signal import Number
 from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at

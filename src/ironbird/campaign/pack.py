@@ -16,7 +16,7 @@ from typing import Any
 
 from ironbird.campaign import signature
 from ironbird.campaign.batch import TracePolicy, draw_over_cases
-from ironbird.campaign.case import FlightCase
+from ironbird.campaign.case import LABELS, FlightCase
 from ironbird.campaign.identity import files_of, programs_of, software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
@@ -24,12 +24,16 @@ from ironbird.campaign.scenario_case import orders_of
 from ironbird.campaign.scenarios import renamed
 from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
+from ironbird.campaign.suite import load_suite
+from ironbird.campaign.summary import by_case
 from ironbird.errors import IronbirdError, StoreError, shortened
+from ironbird.files.problems import read_toml
 from ironbird.flight.systems import repeats
 from ironbird.flight.worlds import IN_TEXT
 
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 LARGEST_B = 8 * 2**30  # of a pack that is taken out of its zip file
+LARGEST_LIST_B = 64 * 2**20  # of its list of hashes
 VEHICLES, WORLDS = "vehicles", "worlds"
 
 
@@ -59,6 +63,7 @@ class Repeated:
     other_programs: list[str]  # of control systems outside: files that are not those of the pack, as far as it says
     other_code: bool  # whether this installation's code is another one, as far as the pack says
     signed: bool
+    of_suite: int | None  # flights of the suite in the pack, expanded again; None if it has no suite
 
 
 @contextlib.contextmanager
@@ -71,10 +76,13 @@ def open_pack(path: Path, signer: Path | None = None) -> Iterator[Pack]:
             _unpack(path, folder)
         sums = _read(folder, SUMS)
         _check(folder, sums)
+        signed = (folder / SIGNATURE).is_file()
         if signer is not None:
-            if not (folder / SIGNATURE).is_file():
+            if not signed:
                 raise StoreError(f"{path} is not signed: leave out the signer's key, or ask for a signed pack")
             signature.check(sums, _read(folder, SIGNATURE), signer)
+        elif signed and not signature.fits(sums, _read(folder, SIGNATURE)):
+            raise StoreError(f"the signature of {path} is not of its list of hashes: something was changed after it")
         yield _content(path, folder, signer is not None)
 
 
@@ -87,9 +95,14 @@ def repeat(
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Repeated:
-    """Fly the flights of a pack again, with its own vehicles, and compare verdicts, margins and hashes."""
+    """Fly the flights of a pack again, with its own vehicles, and compare whole results.
+
+    Its suite is expanded again too: every flight must be one of it, with the expectation that the suite states.
+    """
     with open_pack(path, signer) as pack, contextlib.closing(Store(f"sqlite:///{out}/ironbird.db")) as store:
         before = {result.id: result for result in pack.results}
+        planned = _planned(pack.folder)
+        _check_planned(pack, planned)
         judged = [case for case in pack.cases if case.id in before]
         inside = [case for case in judged if all(repeats(o.control, o.options, o.script) for o in orders_of(case))]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
@@ -113,7 +126,34 @@ def repeat(
             other_programs=_other_programs(pack.versions.get("programs"), chosen),
             other_code=pack.versions.get("software") not in (None, software()),
             signed=pack.signed,
+            of_suite=len(planned) if planned else None,
         )
+
+
+def _planned(folder: Path) -> dict[str, FlightCase]:
+    """The flights of the pack's suite, by id; none if the pack has no suite."""
+    tables = {}
+    for file in sorted(folder.glob("suite/**/*.toml")):
+        with contextlib.suppress(ValueError, UnicodeDecodeError):
+            data = read_toml(file.read_text(encoding="utf-8"))
+            if "case" in data or "suite" in data:
+                tables[file] = data
+    roots = [file for file, data in tables.items() if "suite" in data] or list(tables)
+    return {flight.id: flight for file in roots for flight in load_suite(file).flights()}
+
+
+def _check_planned(pack: Pack, planned: dict[str, FlightCase]) -> None:
+    """Raise if a flight of the pack is none of its suite, or its expectation is not that of the suite."""
+    results = {result.id: result for result in pack.results}
+    for case in pack.cases if planned else ():
+        if case.id not in planned:
+            raise StoreError(f"flight {case.id} is not in the suite of the pack: one of the two was changed")
+        for expect in {case.expect, results[case.id].expect if case.id in results else case.expect}:
+            if expect != planned[case.id].expect:
+                raise StoreError(
+                    f"flight {case.id} is expected to be '{expect or 'pass'}' in the pack and "
+                    f"'{planned[case.id].expect or 'pass'}' in its suite: one of the two was changed"
+                )
 
 
 def _other_programs(noted: Any, cases: Sequence[FlightCase]) -> list[str]:
@@ -127,7 +167,7 @@ def _other_programs(noted: Any, cases: Sequence[FlightCase]) -> list[str]:
 def _difference(before: FlightResult, after: FlightResult) -> str:
     """Difference between two results of a flight, as text; empty if there is none."""
     old, new = before.record(), after.record()
-    keys = [key for key in ("verdict", "sha256", "margin", "score", "ended_s", "witnesses") if old[key] != new[key]]
+    keys = [key for key in old if key not in (*LABELS, "trace", "digest") and old[key] != new.get(key)]
     if not keys:
         return ""
     was, now = f"{before.verdict}, margin {before.margin:.6g}", f"{after.verdict}, margin {after.margin:.6g}"
@@ -141,13 +181,19 @@ def _difference(before: FlightResult, after: FlightResult) -> str:
 def _unpack(path: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(path) as pack:
+            names = pack.namelist()
+            if SUMS not in names or pack.getinfo(SUMS).file_size > LARGEST_LIST_B:
+                raise StoreError(f"{path} is no evidence pack: it has no list of hashes, {SUMS}")
+            listed = {*_listed(pack.read(SUMS)), SUMS, SIGNATURE}
+            for name in names:  # looked at before anything is unpacked
+                if not _inside(name) or name not in listed:
+                    raise StoreError(f"{path} is no evidence pack: it holds '{shortened(name)}', which is not listed")
+            if len(set(names)) < len(names):
+                raise StoreError(f"{path} is no evidence pack: a file is in it twice")
             if sum(entry.file_size for entry in pack.infolist()) > LARGEST_B:
                 raise StoreError(
                     f"{path} holds more than {LARGEST_B >> 30} GiB: unpack it yourself and give the folder"
                 )
-            for name in pack.namelist():
-                if not _inside(name):
-                    raise StoreError(f"{path} is no evidence pack: it holds '{name}'")
             pack.extractall(folder)
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise StoreError(f"cannot read {path}: {error}; give the zip file of 'ironbird evidence pack'") from None
@@ -178,14 +224,20 @@ def _read(folder: Path, name: str) -> bytes:
         raise StoreError(f"the evidence pack has no {name}: {error.strerror}") from None
 
 
-def _check(folder: Path, sums: bytes) -> None:
-    """Raise unless every file is listed and has its hash."""
+def _listed(sums: bytes) -> dict[str, str]:
+    """Hashes of the files of a pack by name."""
     listed: dict[str, str] = {}
     for line in sums.decode(errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if not name or not _inside(name):
             raise StoreError(f"{SUMS} of the evidence pack is damaged at '{line[:80]}'")
         listed[name] = digest
+    return listed
+
+
+def _check(folder: Path, sums: bytes) -> None:
+    """Raise unless every file is listed and has its hash."""
+    listed = _listed(sums)
     present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {SUMS, SIGNATURE}
     for name in sorted(present ^ set(listed)):
         raise StoreError(f"the evidence pack {'lacks' if name in listed else 'holds an unlisted file'} {name}")
@@ -194,6 +246,14 @@ def _check(folder: Path, sums: bytes) -> None:
             found_digest = hashlib.file_digest(file, "sha256").hexdigest()
         if (folder / name).is_symlink() or found_digest != digest:
             raise StoreError(f"{name} of the evidence pack was changed: its hash is not the one in {SUMS}")
+
+
+def _check_versions(path: Path, versions: dict[str, Any], digests: list[str], results: list[FlightResult]) -> None:
+    """Raise unless definitions and verdicts are as many, and the same, as versions.json says."""
+    if versions.get("definition_sha256") not in (None, "", hashlib.sha256("".join(digests).encode()).hexdigest()):
+        raise StoreError(f"{path} was changed: versions.json counts other flights than flights.jsonl has")
+    if versions.get("cases") not in (None, {summary.case_id: summary.verdicts for summary in by_case(results)}):
+        raise StoreError(f"{path} was changed: versions.json counts other verdicts than results.jsonl has")
 
 
 def _content(path: Path, folder: Path, signed: bool) -> Pack:
@@ -223,6 +283,7 @@ def _content(path: Path, folder: Path, signed: bool) -> Pack:
         twice = len(digests) != len(cases) or len({result.id for result in results}) != len(results)
         if twice or any(digests.get(result.id) != result.digest for result in results):
             raise StoreError(f"{path} is damaged: its results are not those of its flights")
+        _check_versions(path, versions, list(digests.values()), results)
         return Pack(folder, signed, versions, cases, results)
     except IronbirdError:
         raise

@@ -20,6 +20,7 @@ from ironbird.campaign.case import (
     Spread,
     is_spread,
 )
+from ironbird.campaign.expected import expected_text
 from ironbird.campaign.scenarios import placeholders, scenario_in, scenario_text
 from ironbird.errors import FaultError, IronbirdError, OrderError
 from ironbird.faults.catalog import FAULTS, read_fault
@@ -56,6 +57,8 @@ FIXED = (
     "source",
     "seeds",
     "log_s",
+    "ends",
+    "may_crash",
     "integration",
     "expect",
     "tags",
@@ -362,10 +365,12 @@ def _flight(
         faults=faults,
         requirements=read.requirements(data),
         seed=seed,
+        ends=data.get("ends", ""),
+        may_crash=data.get("may_crash", False),
         until_s=float(data["until_s"]) if "until_s" in data else None,
         log_s=float(data.get("log_s", LOG_S)),
         integration=data.get("integration", ""),
-        expect=data.get("expect"),
+        expect=expected_text(data.get("expect")),
         tags=tuple(dict.fromkeys(data.get("tags", []))),
         values=dict(values),
     )
@@ -388,7 +393,7 @@ def _scenario_flight(data: Mapping[str, Any], values: Mapping[str, float | str],
         seed=seed,
         until_s=first.until_s,
         log_s=first.log_s,
-        expect=data.get("expect"),
+        expect=expected_text(data.get("expect")),
         tags=tuple(dict.fromkeys(data.get("tags", []))),
         values=dict(values),
         scenario=text,

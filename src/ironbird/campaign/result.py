@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.expected import is_as_expected
 from ironbird.errors import StoreError
 from ironbird.files.json_text import number_of
-from ironbird.flight.judge import ERROR, FAIL, PASS, Judged, Judgement
+from ironbird.flight.judge import Judged, Judgement
+from ironbird.flight.words import ERROR, FAIL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +29,12 @@ class FlightResult(Judged):
     values : dict
         The varied parameters by name.
     expect : str or None
-        The verdict that its case says; None is pass.
+        The verdict that its case says, `fail: NAME, …` with the requirements that should break; None is pass.
     trace : str or None
         File name of its log in the folder `traces`, if it was kept.
     digest, verdict, sentence, outcome, crashed, ended_s, impact_mps, margin, score, level, sha256, model_hash
         As in `Judged`.
-    judgements, witnesses, modes, fault_modes, reactions
+    judgements, witnesses, modes, fault_modes, reactions, early
         As in `Judged`.
     """
 
@@ -57,12 +59,8 @@ class FlightResult(Judged):
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the one that its case expects; the default is a pass.
-
-        A failure is as expected only if a fault acted, where the case has one.
-        """
-        idle = bool(self.witnesses) and not any(witness.get("effective", True) for witness in self.witnesses)
-        return self.verdict == (self.expect or PASS) and not (self.verdict == FAIL and idle)
+        """Whether it came out as its case expects; the default is a pass."""
+        return is_as_expected(self, self.expect)
 
     @staticmethod
     def from_record(record: dict[str, Any]) -> FlightResult:

@@ -44,7 +44,8 @@ from ironbird.campaign.suite import Suite
 from ironbird.campaign.worker import begin_worker
 from ironbird.compiler.compiled import LANES, without_collection
 from ironbird.errors import IronbirdError, RunError
-from ironbird.flight.judge import ERROR, VERDICTS, not_flown
+from ironbird.flight.judge import not_flown
+from ironbird.flight.words import ERROR, VERDICTS
 from ironbird.vehicles.load import Stamp
 
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error

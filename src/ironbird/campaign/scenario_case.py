@@ -12,8 +12,9 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Injection
 from ironbird.files.problems import read_toml
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.judge import FAIL, PASS, Judged
+from ironbird.flight.judge import Judged
 from ironbird.flight.order import Order
+from ironbird.flight.words import FAIL, PASS
 from ironbird.scenario.run import ScenarioFlight, judge_between
 
 

@@ -20,9 +20,9 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.scenario_case import orders_of, scenario_faults, with_faults, without_wind
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
-from ironbird.flight.judge import ERROR, FAIL, PASS
 from ironbird.flight.order import Weather
 from ironbird.flight.systems import is_outside
+from ironbird.flight.words import ERROR, FAIL, PASS
 
 ROUND = 32  # candidates flown at once
 HALVES = 2  # sections of an interval where each candidate flies alone: scenarios, control systems outside

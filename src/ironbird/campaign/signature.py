@@ -48,6 +48,14 @@ def check(data: bytes, signature: bytes, signer: Path) -> None:
         raise StoreError(f"the signature is not that of {signer}, or something was changed after it: {_words(done)}")
 
 
+def fits(data: bytes, signature: bytes) -> bool:
+    """Whether a signature is of these bytes, by whoever made it."""
+    with tempfile.TemporaryDirectory(prefix="ironbird-") as folder:
+        file = Path(folder) / "signature"
+        file.write_bytes(signature)
+        return _run(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(file)], data).returncode == 0
+
+
 def _run(arguments: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(["ssh-keygen", *arguments], input=data, capture_output=True, timeout=120)

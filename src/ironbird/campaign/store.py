@@ -33,7 +33,7 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import is_tls_trouble, look_at_store
 from ironbird.campaign.stored import NAME, is_trace_name, read_campaign, read_case, read_result
 from ironbird.errors import StoreError, StoreWarning, UnknownNameError
-from ironbird.flight.judge import VERDICTS
+from ironbird.flight.words import VERDICTS
 
 DEFAULT_FOLDER = Path("out") / "campaigns"
 PATIENCE_S = 60.0  # s to wait for a database that does not answer

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.expected import is_expectation
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError, StoreError
-from ironbird.flight.judge import VERDICTS
+from ironbird.flight.words import VERDICTS
 
 NAME = r"[\w][\w.\-]{0,150}"  # of a campaign: it becomes a folder
 TRACE = r"[\w\-][\w.\-]{0,250}"  # of a trace's file, in its campaign's folder
@@ -55,7 +56,7 @@ def read_case(campaign: str, flight_id: str, text: str) -> FlightCase:
         _typed(vars(case), _CASE)
         _check(isinstance(record["tags"], list), "tags")
         _check(case.id == flight_id, f"it is that of flight {case.id!r}")
-        _check(case.expect is None or case.expect in VERDICTS, f"it expects {case.expect!r}")
+        _check(is_expectation(case.expect), f"it expects {case.expect!r}")
         _check(all(isinstance(tag, str) for tag in case.tags), "tags")
         case.weather.digest_data()
         return case
@@ -74,7 +75,7 @@ def read_result(campaign: str, row: Mapping[str, Any]) -> FlightResult:
         for judgement in result.judgements:
             _typed(vars(judgement), _JUDGEMENT)
         _check(result.verdict in VERDICTS, f"'{result.verdict}' is no verdict")
-        _check(result.expect is None or result.expect in VERDICTS, f"it expects {result.expect!r}")
+        _check(is_expectation(result.expect), f"it expects {result.expect!r}")
         for key in ("verdict", "sha256"):
             _check(getattr(result, key) == row[key], f"it says {key} {getattr(result, key)!r}, its row {row[key]!r}")
         _check(result.id == row["flight_id"], f"it is that of flight {result.id!r}")

@@ -14,7 +14,7 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.statistics import Probability, failure_probability
 from ironbird.errors import StoreError
 from ironbird.files.problems import read_toml
-from ironbird.flight.judge import FAIL, PASS, VERDICTS
+from ironbird.flight.words import FAIL, PASS, VERDICTS
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,13 @@ def _margin(result: FlightResult) -> float:
     return math.inf if math.isnan(result.margin) else result.margin
 
 
-def exit_code(results: Sequence[FlightResult]) -> int:
-    """0 if every flight has the verdict that its case expects (by default pass), else 1."""
-    return 0 if results and all(result.as_expected for result in results) else 1
+def exit_code(results: Sequence[FlightResult], *, strict: bool = False) -> int:
+    """0 if every flight came out as its case expects (by default pass), else 1.
+
+    With `strict` a requirement that a flight did not put to the test counts as not met.
+    """
+    right = results and all(result.as_expected and not (strict and result.untested) for result in results)
+    return 0 if right else 1
 
 
 @dataclass(frozen=True)

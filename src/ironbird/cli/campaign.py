@@ -19,6 +19,7 @@ from ironbird.cli.options import (
     ParamsOption,
     SampleOption,
     StoreOption,
+    StrictOption,
     SuiteArgument,
     TagOption,
     WorkersOption,
@@ -77,6 +78,7 @@ def run(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     traces: TracesOption = "failing",
+    strict: StrictOption = False,
     out: OutOption = None,
 ) -> None:
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
@@ -100,7 +102,7 @@ def run(
             store=store, workers=workers, dask=dask, traces=traces,
         ) as begun,
     ):  # fmt: skip
-        _fly(begun.store, begun.campaign, out, begun.run)
+        _fly(begun.store, begun.campaign, out, begun.run, strict=strict)
 
 
 def _check_traces(traces: str) -> None:
@@ -121,6 +123,7 @@ def resume(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     traces: TracesOption = "failing",
+    strict: StrictOption = False,
     out: OutOption = None,
     redefined: Annotated[
         bool, typer.Option("--redefined", help="Judge flights that are no longer what was defined as errors, unflown.")
@@ -156,11 +159,17 @@ def resume(
             lambda update: run_campaign(
                 database, campaign, workers=workers, dask=dask, policy=policy, redefined=redefined, progress=update
             ),
+            strict=strict,
         )
 
 
 def _fly(
-    database: Store, campaign: Campaign, out: Path | None, work: Callable[[Callable[[Progress], None]], Progress]
+    database: Store,
+    campaign: Campaign,
+    out: Path | None,
+    work: Callable[[Callable[[Progress], None]], Progress],
+    *,
+    strict: bool,
 ) -> None:
     from ironbird.campaign.summary import exit_code
     from ironbird.report.campaign_folder import write_campaign_folder
@@ -174,15 +183,18 @@ def _fly(
             interrupted = True
     folder = out or database.folder / campaign.name
     results = database.results(campaign)
-    code = exit_code(results)
+    code = exit_code(results, strict=strict)
     write_campaign_folder(database, campaign, folder)
     counts = database.counts(campaign)
     rows = {verdict: str(count) for verdict, count in counts.items() if count}
+    untested = sum(bool(result.untested) for result in results if result.verdict == "pass")
+    if untested:
+        rows["passes with a requirement not put to the test"] = str(untested)
     if not interrupted:
         rows["speed"] = (
             f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
         )
-    print_table(rows, campaign.name, {**counts, "as_expected": code == 0, "folder": str(folder)})
+    print_table(rows, campaign.name, {**counts, "untested": untested, "as_expected": code == 0, "folder": str(folder)})
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:
@@ -489,7 +501,7 @@ def report(
 def _write_flight_pages(database: Store, campaign: Campaign, folder: Path, which: str, most: int) -> list[str]:
     """Fly flights of a campaign again and write their pages beside its report; return those that came out otherwise."""
     from ironbird.flight.flight import fly
-    from ironbird.flight.judge import PASS
+    from ironbird.flight.words import PASS
     from ironbird.report.campaign_page import flight_folder, worst_first
     from ironbird.report.folder import write_flight_folder
 

@@ -490,6 +490,7 @@ OPTIONS: dict[str, Callable[..., list[str]]] = {
     "--chips": board_names,
     "--dask": words("tcp://", "tls://"),
     "--device": words("25k", "45k", "85k", "hx8k"),
+    "--ends": words("completed", "completed or landed", "time"),
     "--evidence": module_names,
     "--fault-map": words("A", "B", "C"),
     "--faults-file": TOML,

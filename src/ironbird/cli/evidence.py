@@ -43,7 +43,7 @@ def pack(
         check_table("--fmea", fmea)
         check_campaign(store, name)
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.flight.judge import VERDICTS
+    from ironbird.flight.words import VERDICTS
     from ironbird.report.evidence import write_evidence
 
     with errors():
@@ -100,8 +100,10 @@ def verify(pack: PackArgument, signer: SignerOption = None) -> None:
     with errors():
         _check_pack(pack)
     from ironbird.campaign.pack import open_pack
+    from ironbird.report.evidence import check_tables
 
     with errors(), open_pack(pack, signer) as content:
+        check_tables(content)
         verdicts = Counter(result.verdict for result in content.results)
         rows = {
             "files": "all as they were packed",
@@ -130,12 +132,16 @@ def repeat_pack(
     with errors():
         _check_pack(pack)
     from ironbird.campaign.identity import ironbird_version
-    from ironbird.campaign.pack import repeat
+    from ironbird.campaign.pack import open_pack, repeat
+    from ironbird.report.evidence import check_tables
 
-    with errors(), flight_bar(pack.name) as update:
-        found = repeat(
-            pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
-        )
+    with errors():
+        with open_pack(pack, signer) as content:
+            check_tables(content)
+        with flight_bar(pack.name) as update:
+            found = repeat(
+                pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
+            )
     for text in found.differing:
         typer.secho(f"NOT equal: {text}", fg="red")
     rows = {
@@ -144,6 +150,8 @@ def repeat_pack(
         "verdicts that are equal": f"{found.same_verdicts} of {found.flown}",
         "equal, bit for bit": f"{found.same} of {found.flown}",
     }
+    if found.of_suite is not None:
+        rows["of the suite"] = f"{found.flown + found.outside + found.left_out + found.unjudged} of {found.of_suite}"
     if found.outside:
         rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
     if found.left_out:

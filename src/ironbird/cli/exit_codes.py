@@ -16,21 +16,11 @@ INTERRUPTED = 128 + signal.SIGINT
 NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells report it
 
 
-def code_of(flight: Flight) -> int:
-    """The exit code of a verb that flies once."""
-    return INTERRUPTED if flight.log.interrupted else EXIT_CODES[flight.verdict]
-
-
-def code_of_ending(flight: Flight, ending: str) -> int:
-    """The exit code of a flight whose `ending` is known: one that passed and did not land, or disarm, is no success."""
-    code = code_of(flight)
-    if code or not ending:
-        return code
-    from ironbird.protocols.plan_file import TOUCHES
-    from ironbird.rig.mission_plan import class_of
-
-    ended = "disarmed" if class_of(flight.vehicle) in TOUCHES else "landed"
-    return EXIT_CODES["pass" if ending == ended else "fail"]
+def code_of(flight: Flight, *, strict: bool = False) -> int:
+    """The exit code of a verb that flies once; with `strict` a requirement that was not put to the test is not met."""
+    if flight.log.interrupted:
+        return INTERRUPTED
+    return EXIT_CODES["fail" if strict and flight.verdict == "pass" and flight.judged.untested else flight.verdict]
 
 
 def code_of_all(codes: Sequence[int]) -> int:

@@ -34,6 +34,7 @@ from ironbird.cli.options import (
     SightOption,
     SpeedOption,
     StartOption,
+    StrictOption,
     TurbulenceOption,
     UntilOption,
     VehicleArgument,
@@ -67,6 +68,7 @@ from ironbird.cli.output import (
 )
 from ironbird.errors import IronbirdError, LinkError, OrderError
 from ironbird.files.work import working
+from ironbird.flight.ends import HELP, MAY_CRASH
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -78,6 +80,8 @@ USUAL_STEP_S = 0.002
 MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
+EndsOption = Annotated[str, typer.Option(metavar="HOW", help=HELP)]
+MayCrashOption = Annotated[bool, typer.Option("--may-crash", help=MAY_CRASH)]
 IntegrationOption = Annotated[
     str,
     typer.Option(
@@ -132,6 +136,9 @@ def fly(
     fault: FaultOption = None,
     faults_file: FaultsFileOption = None,
     require: RequireOption = None,
+    ends: EndsOption = "",
+    may_crash: MayCrashOption = False,
+    strict: StrictOption = False,
     set_: SetOption = None,
     seed: SeedOption = 0,
     until: UntilOption = None,
@@ -160,8 +167,9 @@ def fly(
     witness. Ctrl-C ends the flight early; what was flown until then is kept. 'ironbird repeat FOLDER' flies the same
     order again.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted. A flight under an autopilot
-    outside that passes but did not land ends with 1.
+    A flight passes if it ends as ordered (--ends), judged on the true state, does not crash, and meets its
+    requirements. Exit code: 0 pass, 1 fail, 2 error, 3 void (nothing was flown, it was cut off, or a fault did not
+    act), 130 interrupted.
 
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
 
@@ -191,6 +199,8 @@ def fly(
             settings=settings,
             faults=faults_of(fault, faults_file),
             requirements=require or [],
+            ends=ends,
+            may_crash=may_crash,
             until_s=until,
             log_s=log_step,
             integration=integration,
@@ -200,7 +210,7 @@ def fly(
             order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
         _check(order, count, beside or [], twin=twin)
-        shown = {"ulog": ulog, "csv": csv, "twin": twin}
+        shown = {"ulog": ulog, "csv": csv, "twin": twin, "strict": strict}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
@@ -366,7 +376,7 @@ def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> WrittenFli
         from ironbird.flight.ending import ending_of
 
         more["ending"] = ending_of(flight)
-    return write_flight(flight, folder, ulog=shown["ulog"], csv=shown["csv"], more=more)
+    return write_flight(flight, folder, ulog=shown["ulog"], csv=shown["csv"], strict=shown["strict"], more=more)
 
 
 def _caused(flight: Flight, folder: Path) -> dict[str, str]:

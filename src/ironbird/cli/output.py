@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hin
 
 import typer
 
-from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of, code_of_ending
+from ironbird.cli.exit_codes import NOBODY_READS, WRONG, code_of
 from ironbird.cli.working import Display
 from ironbird.errors import IronbirdError, IronbirdWarning
 from ironbird.files.extras import EXTRAS, install
@@ -401,19 +401,25 @@ class WrittenFlight:
 
 
 def write_flight(
-    flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, more: Mapping[str, str] | None = None
+    flight: Flight,
+    folder: Path,
+    *,
+    ulog: bool = False,
+    csv: bool = False,
+    strict: bool = False,
+    more: Mapping[str, str] | None = None,
 ) -> WrittenFlight:
-    """Write the flight's folder, its summary with `more` rows; a row `ending` counts in the exit code."""
+    """Write the flight's folder, its summary with `more` rows."""
     from ironbird.report.folder import write_flight_folder
 
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
         rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv, more=more)
     ending = (more or {}).get("ending", "")
-    code, problem = code_of_ending(flight, ending), ""
+    code, problem = code_of(flight, strict=strict), ""
     if flight.verdict != "pass":
         problem = f"{flight.verdict}: {flight.judged.sentence}"
-    elif code != code_of(flight):
-        problem = f"exit code {code}: every requirement held, but the flight did not end as ordered: {ending}"
+    elif code:
+        problem = f"{flight.judged.verdict_text} (--strict)"
     figures = {**flight.figures(), **({"ending": ending} if ending else {}), "folder": str(folder)}
     return WrittenFlight(flight.vehicle.spec.title, rows, figures, folder, problem, code)
 

@@ -41,7 +41,7 @@ def fly_many(
 
     Ctrl-C ends it; what was flown until then is kept.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (nothing is verified), 130 interrupted.
 
     Example: ironbird scenario fly leader_follower
     """

@@ -51,8 +51,8 @@ def trusted_users(folder: Path) -> set[int]:
     """
     users = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("IRONBIRD_CACHE"):
-        with contextlib.suppress(OSError):
-            users.add(folder.stat().st_uid)
+        with contextlib.suppress(OSError):  # of the nearest one that is there
+            users.add(next(path for path in (folder, *folder.absolute().parents) if path.exists()).stat().st_uid)
     return users
 
 
@@ -74,7 +74,7 @@ def problem_of(folder: Path) -> str:
         )
     private_group = status.st_gid == status.st_uid  # each user has a private group
     writers = status.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP))
-    if writers and not status.st_mode & stat.S_ISVTX:
+    if writers:  # also with the sticky bit: others could make the folders inside first
         return (
             f"others can write to the cache folder {folder} (mode {stat.S_IMODE(status.st_mode):o}) and so run code as "
             f"you; say 'chmod go-w {name}', or {ELSEWHERE}"
@@ -82,10 +82,31 @@ def problem_of(folder: Path) -> str:
     return ""
 
 
+def _problem_above(folder: Path) -> str:
+    """Why a folder in which the cache lies must not be used: others could put another cache in its place."""
+    trusted = trusted_users(folder)
+    for above in folder.absolute().parents:
+        try:
+            status = above.stat()
+        except OSError:
+            continue
+        if status.st_uid not in trusted:
+            return (
+                f"the cache folder {folder} lies in {above}, which belongs to another user (number {status.st_uid}), "
+                f"who could run code as you; {ELSEWHERE}"
+            )
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            return (
+                f"the cache folder {folder} lies in {above}, to which others can write (mode "
+                f"{stat.S_IMODE(status.st_mode):o}) and so run code as you; {ELSEWHERE}"
+            )
+    return ""
+
+
 def checked_folder() -> Path:
-    """The cache folder, after a check of its owner and permissions."""
+    """The cache folder, after a check of owner and permissions, its own and those of the folders that it lies in."""
     folder = cache_folder()
-    problem = problem_of(folder)
+    problem = problem_of(folder) or _problem_above(folder)
     if problem:
         raise CompileError(problem)
     return folder
@@ -96,7 +117,7 @@ def make_folder(*names: str) -> Path:
     root = checked_folder()
     folder = root.joinpath(*names)
     if folder.is_dir():
-        return folder
+        return _checked(root, folder)
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
@@ -104,6 +125,16 @@ def make_folder(*names: str) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
+    return _checked(root, folder)
+
+
+def _checked(root: Path, folder: Path) -> Path:
+    """A folder inside the cache, after a check that it and those between are nobody else's."""
+    inside = folder
+    while inside != root:
+        if problem := problem_of(inside):
+            raise CompileError(problem)
+        inside = inside.parent
     return folder
 
 

@@ -12,7 +12,8 @@ from ironbird.model.signal import Signal, entry_names
 # Names in addition to the vehicle's signals, with their units. A trigger knows only `time`.
 RUN_UNITS = {
     "crashed": "1",  # 1 in the last row of a flight that ended in a crash
-    "completed": "1",  # 1 once the mission is completed
+    "completed": "1",  # 1 in the last row of a flight that completed its mission, in truth
+    "landed": "1",  # 1 in the last row of a flight that ended on the ground, disarmed, after it was in the air
     "fault_active": "1",  # 1 from the start of the first fault
     "time": "s",  # s since the start of the run
 }

@@ -37,6 +37,7 @@ WHOLE = 0.5  # words and whole numbers that differ by less are equal, as in requ
 _UNKNOWN_YET = {
     "crashed": "the flight ends with a crash: nothing can be triggered by it",
     "completed": "the flight ends when its mission is completed: nothing can be triggered by it",
+    "landed": "whether it landed is judged at the end of the flight: nothing can be triggered by it",
     "fault_active": "it is known only when the flight is judged: give both faults the same condition, and this one a "
     "later start",
 }

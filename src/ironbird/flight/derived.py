@@ -2,8 +2,9 @@
 
 Derived signals exist for every vehicle whose model has their sources: `height`, `depth`, `distance` (horizontal, from
 the start), `speed`, `climb`, `tilt` (between the body's down axis and the vertical), `rate`, `position_error` (to the
-navigator's set-point). Requirements can also use `time` and the result of the flight: `crashed` and `completed` (1 in
-the last row of a flight that ended so), `fault_active` (1 from the first fault's start on). Angles are in rad.
+navigator's set-point). Requirements can also use `time` and the result of the flight: `crashed`, `completed` and
+`landed` (1 in the last row of a flight that ended so, in truth), `fault_active` (1 from the first fault's start on).
+Angles are in rad.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ironbird.conditions import evaluate
 from ironbird.conditions.formula import Term, parse_number
 from ironbird.conditions.names import RUN_UNITS, Derived, HasSignals, Names
 from ironbird.errors import UnknownNameError
-from ironbird.flight.words import ALIASES, COMPLETED, HARMLESS, WORDS
+from ironbird.flight.words import ALIASES, HARMLESS, WORDS
 from ironbird.requirements.trace import LogColumns, Trace
 from ironbird.runtime.log import Log, Short
 from ironbird.vehicles import places as at
@@ -102,22 +103,32 @@ def paths_to_log(names: Iterable[str], model: HasSignals) -> list[str]:
     return sorted(paths, key=order.__getitem__)
 
 
-def make_trace(log: Log, names: Iterable[str], fault_starts_s: Sequence[float]) -> Trace:
+def make_trace(
+    log: Log, names: Iterable[str], fault_starts_s: Sequence[float], ends: Mapping[str, Sequence[bool]]
+) -> Trace:
     """The signals that formulas need, for all lanes; `fault_starts_s` is each lane's first fault (infinite: none).
 
-    Columns are computed on demand.
+    `ends` says of each lane whether it ended so: `completed`, `landed`. Columns are computed on demand.
     """
     rows = np.array([log.rows(lane) for lane in range(log.lanes)])
-    return Trace(log.time_s, _Columns(log, tuple(names), rows, np.asarray(fault_starts_s, np.float64)), rows)
+    crashed = [stop is not None and stop.reason not in HARMLESS for stop in log.stops]
+    flags = {name: np.array(values, np.float64) for name, values in {**ends, "crashed": crashed}.items()}
+    return Trace(log.time_s, _Columns(log, tuple(names), rows, np.asarray(fault_starts_s, np.float64), flags), rows)
 
 
 class _Columns(LogColumns):
     """Columns of the lanes of a log, or of one of them."""
 
     def __init__(
-        self, log: Log, names: tuple[str, ...], rows: np.ndarray, starts_s: np.ndarray, only: int | None = None
+        self,
+        log: Log,
+        names: tuple[str, ...],
+        rows: np.ndarray,
+        starts_s: np.ndarray,
+        flags: Mapping[str, np.ndarray],
+        only: int | None = None,
     ) -> None:
-        self.log, self.names, self.rows, self.starts_s, self.only = log, names, rows, starts_s, only
+        self.log, self.names, self.rows, self.starts_s, self.flags, self.only = log, names, rows, starts_s, flags, only
         self.data, self.whole = log.data, only is None
         self._made: dict[str, np.ndarray] = {}
 
@@ -145,7 +156,8 @@ class _Columns(LogColumns):
         if self.only is not None:
             return self
         one = slice(lane, lane + 1)
-        return _Columns(self.log, self.names, self.rows[one], self.starts_s[one], only=lane)
+        flags = {name: values[one] for name, values in self.flags.items()}
+        return _Columns(self.log, self.names, self.rows[one], self.starts_s[one], flags, only=lane)
 
     def _logged(self, path: str) -> np.ndarray:
         if path not in self._made:
@@ -178,16 +190,8 @@ class _Columns(LogColumns):
         return _term(name) if name in DERIVED else None
 
     def in_last_row(self, name: str) -> np.ndarray | None:
-        """Whether each lane ended in a crash (`crashed`) or with its mission (`completed`); None for other names."""
-        if name not in ("crashed", "completed"):
-            return None
-        stops = self.log.stops if self.only is None else self.log.stops[self.only : self.only + 1]
-        flags = np.zeros(len(self.rows))
-        for lane, stop in enumerate(stops):
-            if stop is not None:
-                hit = stop.reason == COMPLETED if name == "completed" else stop.reason not in HARMLESS
-                flags[lane] = float(hit)
-        return flags
+        """Whether each lane ended so: `crashed`, `completed`, `landed`; None for other names."""
+        return self.flags.get(name)
 
     def fault_starts_s(self) -> np.ndarray:
         """Time at which the first fault of each lane starts, s."""

@@ -21,7 +21,7 @@ from ironbird.flight.derived import derived, short_names
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import PASS, Judged, judge, outcome, survived
+from ironbird.flight.judge import Judged, judge, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, Ordered, make_order, read_faults, read_requirements
 from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
@@ -29,6 +29,7 @@ from ironbird.flight.reactions import Reaction, reactions_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.taps import taps_of
+from ironbird.flight.words import PASS
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
 
@@ -89,7 +90,7 @@ class Flight(Flown):
 
     Examples
     --------
-    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0, ends="time")
     >>> flight.verdict, flight.survived
     ('pass', True)
     """
@@ -115,7 +116,7 @@ class Flight(Flown):
     @property
     def outcome(self) -> str:
         """How the flight ended, as text."""
-        return outcome(self.stop, self.ended_s, self.log.interrupted)
+        return self.judged.outcome
 
     @property
     def survived(self) -> bool:
@@ -169,9 +170,11 @@ class Flight(Flown):
             "control": title_of(order.control),
             "mission": self.mission_title,
             "outcome": self.outcome,
-            "verdict": "pass" if self.verdict == PASS else f"{self.verdict}: {self.judged.sentence}",
+            "verdict": self.judged.verdict_text if self.verdict == PASS else f"{self.verdict}: {self.judged.sentence}",
             "wind": order.weather.describe(),
         }
+        for number, judgement in enumerate(self.judged.untested, start=1):
+            rows[f"not tested {number}"] = f"{judgement.name}: {judgement.untested}"
         for number, injection in enumerate(order.faults, start=1):
             rows[f"fault {number}"] = injection.text()
         for number, witness in enumerate(self.witnesses, start=1):
@@ -196,7 +199,7 @@ class Flight(Flown):
         log = self.log
         figures: dict[str, Any] = {
             "verdict": self.verdict, "survived": self.survived, "ended_s": self.ended_s,
-            "margin": _finite(self.judged.margin), "wall_s": self.wall_s,
+            "margin": _finite(self.judged.margin), "untested": len(self.judged.untested), "wall_s": self.wall_s,
             "seed": self.order.seed, "sha256": self.sha256,
         }  # fmt: skip
         if not log.rows():
@@ -314,8 +317,14 @@ def fly(
     faults_files : sequence of str or Path, default ()
         TOML files that define faults of your own.
     requirements : sequence of Requirement or str, or one, default ()
-        What must hold: names of the library (`no_crash`) or formulas (`always (altitude < 60 m)`). The vehicle must not
-        crash in any case.
+        What must hold: names of the library (`geofence`) or formulas (`always (altitude < 60 m)`), besides `no_crash`
+        and how the flight ends.
+    ends : str, default ""
+        How the flight may end, judged on the true state: `"completed"` (the mission is flown to its end), `"completed
+        or landed"`, `"completed or landed within 20 m of 0, 0"` (m north and east of the take-off point), or `"time"`
+        (only what was flown is judged). Empty: completed if there is a mission or a plan, else time.
+    may_crash : bool, default False
+        Whether a crash breaks no requirement: `no_crash` is not judged.
     weather : Weather, optional
         Wind, turbulence and gust; calm by default.
     settings : mapping of str to number or list, optional
@@ -360,7 +369,7 @@ def fly(
 
     Examples
     --------
-    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0)
+    >>> flight = ib.fly("quad_f450", control="truth", mission="hover", until_s=2.0, ends="time")
     >>> flight
     <Flight of 'quad_f450' under truth, 2 s: pass, flown to the end at 2.00 s>
     >>> flight.log["body.p_NB_N"].shape

@@ -2,7 +2,9 @@
 
 In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, the user ended the
 flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
-a fault did not act, so nothing is verified), `pass`. If no requirement mentions a crash, the vehicle must not crash.
+nothing is verified: nothing was flown, the flight was cut off before it could end as ordered, or a fault did not act),
+`pass`. Besides its own requirements every order has `no_crash`, unless it says `may_crash`, and how it may end
+(`flight.ends`). Where the vehicle was is judged by its true state (`flight.reached`), not by what it reports.
 """
 
 from __future__ import annotations
@@ -16,16 +18,21 @@ from typing import Any
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.conditions.formula import Formula, parse_formula
+from ironbird.conditions.formula import Formula
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
+from ironbird.flight.ends import COMPLETED as COMPLETELY
+from ironbird.flight.ends import MISSION, TIME, ending_formula
 from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
+from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
-from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
+from ironbird.flight.systems import OUTSIDE, kind_of, read_options
+from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
 from ironbird.requirements.explain import explain
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
+from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.vacuity import untested
@@ -34,10 +41,10 @@ from ironbird.runtime.lane_hash import hash_library
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import load_spec
 
-PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
-VERDICTS = (PASS, FAIL, VOID, ERROR)
-DEFAULT = (Requirement.of("no_crash"),)  # of an order whose requirements do not speak of a crash
+NO_CRASH = Requirement.of("no_crash")
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
@@ -98,7 +105,7 @@ class Judged:
     digest : str
         SHA-256 of the order.
     verdict : str
-        pass, fail, void (all holds, but a fault did not act) or error (the test rig failed).
+        pass, fail, void (nothing is verified: not flown, cut off, or a fault did not act) or error (the rig failed).
     sentence : str
         Why.
     outcome : str
@@ -129,6 +136,8 @@ class Judged:
         Mode in which each fault began; -1 if it did not.
     reactions : list of str
         What an external control system did after each fault.
+    early : bool
+        Whether the first violation came before any fault began.
     """
 
     digest: str  # of the order
@@ -148,6 +157,19 @@ class Judged:
     modes: list[list[float]] = field(default_factory=list)  # [time, mode] at every change
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
     reactions: list[str] = field(default_factory=list)  # reactions of an external control system after each fault
+    early: bool = False  # the first violation came before any fault began
+
+    @property
+    def untested(self) -> list[Judgement]:
+        """Requirements that hold, but that the flight did not, or not wholly, put to the test."""
+        return [judgement for judgement in self.judgements if judgement.untested]
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in words: a pass says how many requirements were not put to the test."""
+        if self.verdict != PASS or not self.untested:
+            return self.verdict
+        return f"{PASS}, but {len(self.untested)} of {len(self.judgements)} requirements were not put to the test"
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
@@ -199,7 +221,7 @@ def survived(stop: Stop | None) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _formula(text: str, model: CompiledModel) -> Formula:
-    return parse_formula(text, names_in(model))
+    return parse_requirement(text, names_in(model))
 
 
 def log_paths(order: Order, model: CompiledModel | None = None) -> tuple[str, ...]:
@@ -215,10 +237,24 @@ def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str
     return tuple(paths_to_log(names, model))
 
 
+def way_to_end(order: Order) -> str:
+    """How a flight may end: as ordered; else completed if it is given a mission or a plan, else time."""
+    recorded = order.has_plan and not order.has_plan_file
+    if order.ends or recorded or (order.mission is None and not order.has_plan_file):
+        return order.ends or TIME
+    if order.control not in OUTSIDE:
+        return COMPLETELY
+    kind = kind_of(order.control)
+    return COMPLETELY if kind.flies_mission(read_options(kind, order.options)) else TIME
+
+
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
-    """The requirements that are judged; if none mentions a crash, the vehicle must not crash."""
-    mentioned = any("crashed" in requirement.formula for requirement in order.requirements)
-    return order.requirements if mentioned else (*order.requirements, *DEFAULT)
+    """The requirements that are judged: those of the order, `no_crash`, and how the flight may end."""
+    formula = ending_formula(way_to_end(order))
+    implied = [] if order.may_crash else [NO_CRASH]
+    implied += [Requirement(MISSION, formula)] if formula else []
+    own = {requirement.formula for requirement in order.requirements}
+    return (*order.requirements, *(requirement for requirement in implied if requirement.formula not in own))
 
 
 def channels_of(model: CompiledModel) -> list[Channel]:
@@ -270,21 +306,28 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
         ]
     # First the parts that read all data in order: the rest then finds them in the cache
     hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
-    trace = make_trace(log, dict.fromkeys(names), starts)
+    endings = [
+        ended(order, model, log, lane, disarmed=_is_disarmed(flight))
+        for lane, (order, flight) in enumerate(zip(orders, flown, strict=True))
+    ]
+    flags = {"completed": [e.completed for e in endings], "landed": [e.landed for e in endings]}
+    trace = make_trace(log, dict.fromkeys(names), starts, flags)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
     modes = _modes(log)
     results = []
-    for lane, (order, flight, requirements) in enumerate(zip(orders, flown, required, strict=True)):
+    for lane, (order, flight, requirements, end) in enumerate(zip(orders, flown, required, endings, strict=True)):
         judgements, alone, events = [], None, dict[str, str]()  # a single-lane copy is made if something is broken
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
-            if margin < 0.0:
+            if requirement.formula == NO_CRASH.formula and margin >= 0.0 and end.falling:
+                margin, time_s, sentence, broken_s = -math.inf, flight.ended_s, end.falling, flight.ended_s
+            elif margin < 0.0:
                 if alone is None:
-                    alone, events = trace.lane(lane), _events(order, log, lane)
+                    alone, events = trace.lane(lane), _events(order, log, lane, end)
                 finding = explain(formulas[requirement.formula], alone, 0, events)
                 time_s, sentence, unit, broken_s = finding.time_s, finding.sentence, finding.unit, finding.broken_s
             judgements.append(
@@ -302,7 +345,9 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
         digest = order.digest(shared)
-        results.append(_judged(flight, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model))
+        results.append(
+            _judged(flight, log, lane, end, judgements, score, level, modes[lane], hashes[lane], digest, model)
+        )
     return results
 
 
@@ -314,19 +359,25 @@ def _impact_mps(order: Order, log: Log, lane: int) -> float:
     return float(log.lane(at.BODY.velocity, lane)[-last:, 2].max())
 
 
-def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
-    """Texts about the flags that requirements mention: crash, completion, collision."""
+def _events(order: Order, log: Log, lane: int, end: Ended) -> dict[str, str]:
+    """Texts about the flags that requirements mention: crash, completion, landing, collision."""
     stop, texts = log.stops[lane], {}
     if stop is not None and stop.reason not in HARMLESS:
         tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
         texts["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
-    if stop is None or stop.reason != COMPLETED:
-        texts["completed"] = "the mission was not completed"
+    if not end.completed:
+        texts["completed"] = texts["landed"] = f"the mission was not completed: {end.why}"
     if at.CLEARANCE.collision in log and (log.lane(at.CLEARANCE.collision, lane) > 0).any():
         row = int(np.argmax(log.lane(at.CLEARANCE.collision, lane) > 0))
         speed = float(np.linalg.norm(log.lane(at.BODY.velocity, lane)[max(row - 1, 0)]))  # in the row before it
         texts[at.CLEARANCE.collision] = collision_words(float(log.time(lane)[row]), speed)
     return texts
+
+
+def _is_disarmed(flight: Flown) -> bool:
+    """Whether a control system outside reported that it is disarmed, or that its mission is over."""
+    armed = [event.text == "armed" for event in flight.autopilot_events if event.kind == "armed"]
+    return armed[-1:] == [False] or any(event.kind == "finished" for event in flight.autopilot_events)
 
 
 def _begins_s(flight: Flown) -> list[float]:
@@ -338,6 +389,7 @@ def _judged(
     flight: Flown,
     log: Log,
     lane: int,
+    end: Ended,
     judgements: list[Judgement],
     score: float,
     level: str,
@@ -348,7 +400,10 @@ def _judged(
 ) -> Judged:
     stop = log.stops[lane]
     ending = outcome(stop, flight.ended_s, log.interrupted)
-    verdict, sentence = _verdict(stop, ending, judgements, flight, log.interrupted)
+    if stop is not None and stop.reason == COMPLETED and not end.completed:
+        ending = f"not completed in truth; the vehicle reported: {ending}"
+    counted = _counted(stop, end, judgements, flight)
+    verdict, sentence, early = _verdict(stop, ending, end, counted, flight, log.interrupted)
     return Judged(
         digest=digest,
         verdict=verdict,
@@ -357,7 +412,7 @@ def _judged(
         crashed=not survived(stop),
         ended_s=flight.ended_s,
         impact_mps=_impact_mps(flight.order, log, lane),
-        margin=min((j.margin for j in judgements), default=math.inf),
+        margin=min((j.margin for j in counted), default=math.inf),
         score=score,
         level=level,
         sha256=sha256,
@@ -366,38 +421,55 @@ def _judged(
         witnesses=[witness.record() for witness in flight.witnesses],
         modes=modes,
         fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(flight)],
+        early=early,
         reactions=[r.sentence() for r in reactions_of(flight.order.faults, flight.witnesses, flight.autopilot_events)],
     )
 
 
+def _counted(stop: Stop | None, end: Ended, judgements: list[Judgement], flight: Flown) -> list[Judgement]:
+    """The judgements that count.
+
+    An unfinished mission does not if something else is broken (that is enough to know), or if it was cut off or not
+    begun (which is void).
+    """
+    whole = (MISSION, ending_formula(way_to_end(flight.order)))
+    rest = [j for j in judgements if j.holds or (j.name, j.formula) != whole]
+    cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
+    return rest if cut or not end.flown or not all(j.holds for j in rest) else judgements
+
+
 def _verdict(
-    stop: Stop | None, ending: str, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
-) -> tuple[str, str]:
+    stop: Stop | None, ending: str, end: Ended, judgements: Sequence[Judgement], flight: Flown, interrupted: bool
+) -> tuple[str, str, bool]:
+    """Verdict by the judgements that count, why, and whether the first violation came before any fault began."""
     if flight.rig_failure:
-        return ERROR, f"{flight.rig_failure} ({ending})"
+        return ERROR, f"{flight.rig_failure} ({ending})", False
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
-        return ERROR, ending
+        return ERROR, ending, False
     broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
-    idle = [witness for witness in flight.witnesses if not witness.effective]
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
-        early = " (before any fault acted)" if flight.witnesses and _is_early(broken[0], flight) else ""
+        early = _is_early(broken, flight)
         mentioned = any("crashed at" in j.sentence for j in broken)  # the sentence already contains how it ended
-        return FAIL, "; ".join(
-            f"{j.name}: {j.sentence}" for j in broken
-        ) + f"{early}{'' if mentioned else f' ({ending})'}{proof}"
+        when = (" (before any fault acted)" if early else "") + ("" if mentioned else f" ({ending})")
+        return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + when + proof, early
+    if not end.flown:
+        what = "left the ground" if vehicle_kind(load_spec(flight.order.vehicle)).flies else "moved"
+        return VOID, f"nothing was flown: the vehicle never {what} ({ending}){proof}", False
+    if len(judgements) < len(requirements_of(flight.order)):
+        cure = 'ends = "time" judges only what was flown'
+        why = f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}"
+        return VOID, why + proof, False
+    idle = [witness for witness in flight.witnesses if not witness.effective]
     if idle:
-        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
+        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})", False
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
-    return PASS, f"{ending}{vacuous}{proof}"
+    return PASS, f"{ending}{vacuous}{proof}", False
 
 
-def _is_early(broken: Judgement, flight: Flown) -> bool:
-    """Whether a requirement was broken before any fault acted; one about the faults themselves, before any began."""
-    if "fault_active" in broken.formula:
-        return broken.broken_s < min(_begins_s(flight), default=math.inf)
-    acted_s = (witness.first_s for witness in flight.witnesses if witness.effective)
-    return broken.broken_s < min(acted_s, default=math.inf)
+def _is_early(broken: Sequence[Judgement], flight: Flown) -> bool:
+    """Whether the first violation came before any fault of the flight began."""
+    return bool(flight.order.faults and broken) and broken[0].broken_s < min(_begins_s(flight), default=math.inf)
 
 
 def _modes(log: Log) -> list[list[list[float]]]:

@@ -23,6 +23,7 @@ from ironbird.faults.catalog import KNOWN, Catalogue, parse_fault, read_fault, u
 from ironbird.faults.spec import Fault, Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
+from ironbird.flight.ends import ending_formula
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.worlds import ordered_world
 from ironbird.model.signal import Number
@@ -194,7 +195,12 @@ class Order:
     faults : tuple of Injection, default ()
         What breaks.
     requirements : tuple of Requirement, default ()
-        What must hold; the vehicle must not crash in any case.
+        What must hold, besides `no_crash` and how the flight ends.
+    ends : str, default ""
+        How the flight may end (`ironbird.flight.ends`): completed, completed or landed, time. Empty: completed if it
+        has a mission or a plan, else time.
+    may_crash : bool, default False
+        Whether a crash breaks no requirement: `no_crash` is not judged.
     seed : int, default 0
         Seed of all noise.
     until_s : float or None, default None
@@ -227,7 +233,9 @@ class Order:
     place: Home | None = None  # take-off point and year, in place of the vehicle's own
     settings: Mapping[str, Number] = field(default_factory=dict)  # parameters by path
     faults: tuple[Injection, ...] = ()
-    requirements: tuple[Requirement, ...] = ()  # none: the vehicle must not crash
+    requirements: tuple[Requirement, ...] = ()  # besides `no_crash` and how the flight ends
+    ends: str = ""  # how the flight may end; empty: completed if there is a mission, else time
+    may_crash: bool = False  # `no_crash` is not judged
     seed: int = 0
     until_s: float | None = None  # None: the mission's own end
     log_s: float = LOG_S
@@ -238,7 +246,7 @@ class Order:
     integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
 
     def __post_init__(self) -> None:
-        for name in ("vehicle", "control", "mission_name", "script", "world", "integration"):
+        for name in ("vehicle", "control", "mission_name", "script", "world", "integration", "ends"):
             if not isinstance(getattr(self, name), str):
                 raise OrderError(f"{name} = {shortened(repr(getattr(self, name)))} is no text")
         for path, value in self.settings.items():
@@ -266,6 +274,10 @@ class Order:
                 )
         if self.integration:
             Integration.parse(self.integration)
+        if self.ends:
+            ending_formula(self.ends)
+        if not isinstance(self.may_crash, bool):
+            raise OrderError(f"may_crash = {shortened(repr(self.may_crash))} is not true or false")
         if self.sight and not self.world:
             raise OrderError("sensors that see the world are ordered, and no world: name one, such as 'field'")
         if self.sight:
@@ -330,6 +342,10 @@ class Order:
             data["sight"] = digest_of(self.sight)
         if self.integration:
             data["integration"] = self.integration
+        if self.ends:
+            data["ends"] = self.ends
+        if self.may_crash:
+            data["may_crash"] = True
         return hashlib.sha256(_DIGESTED.encode(data).encode()).hexdigest()
 
     @property
@@ -361,6 +377,8 @@ class Order:
             "settings": {path: plain(value) for path, value in self.settings.items()},
             "faults": [fault.table() for fault in self.faults],
             "requirements": [{**vars(r), "params": dict(r.params)} for r in self.requirements],
+            "ends": self.ends,
+            "may_crash": self.may_crash,
             "seed": self.seed,
             "until_s": self.until_s,
             "log_s": self.log_s,
@@ -377,11 +395,7 @@ class Order:
         mission, place = record.get("mission"), record.get("place")
         return {
             **{key: record[key] for key in NEEDED},
-            **{
-                key: record[key]
-                for key in ("mission_name", "script", "seed", "until_s", "log_s", "world", "integration")
-                if key in record
-            },
+            **{key: record[key] for key in _PLAIN_KEYS if key in record},
             "mission": Mission.model_validate(mission) if mission is not None else None,
             "weather": Weather(**record.get("wind", {})),
             "place": Home(**place) if place is not None else None,
@@ -510,6 +524,8 @@ class Ordered(TypedDict, total=False):
     faults: Sequence[Injection | str] | Injection | str
     faults_files: Sequence[str | Path]
     requirements: Sequence[Requirement | str] | Requirement | str
+    ends: str
+    may_crash: bool
     weather: Weather | None
     settings: Mapping[str, Number] | None
     tunings: Sequence[Tuning]
@@ -533,6 +549,8 @@ def make_order(
     faults: Sequence[Injection | str] | Injection | str = (),
     faults_files: Sequence[str | Path] = (),
     requirements: Sequence[Requirement | str] | Requirement | str = (),
+    ends: str = "",
+    may_crash: bool = False,
     weather: Weather | None = None,
     settings: Mapping[str, Number] | None = None,
     tunings: Sequence[Tuning] = (),
@@ -555,9 +573,9 @@ def make_order(
         Catalogue name, or a TOML file.
     control : str, optional
         Name of a control system (`ib.system_names()`); the vehicle's usual one by default.
-    mission, faults, faults_files, requirements, weather, settings, tunings, options, script, seed, until_s, log_s
+    mission, faults, faults_files, requirements, ends, may_crash, weather, settings, tunings, options, script, seed
         As in `ib.fly`.
-    place, world, sight, integration, script_name
+    until_s, log_s, place, world, sight, integration, script_name
         As in `ib.fly`.
 
     Returns
@@ -592,6 +610,8 @@ def make_order(
         mission_name=name,
         faults=read_faults(faults, Catalogue(faults_files)),
         requirements=read_requirements(requirements),
+        ends=ends,
+        may_crash=may_crash,
         weather=Weather() if weather is None else weather,
         settings=_table("settings", settings, "'body.mass': 1.5"),
         tunings=tuple(tunings),
@@ -718,11 +738,12 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 
 _DIGESTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 NEEDED = ("vehicle", "control")
-NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
+NOTHING: tuple[Any, ...] = (None, [], {}, "", False)  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
-    "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
+    "ends", "may_crash", "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
 )  # fmt: skip
+_PLAIN_KEYS = ("mission_name", "script", "ends", "may_crash", "seed", "until_s", "log_s", "world", "integration")
 _TABLE_KEYS = {
     name: tuple(entry.name for entry in fields(kind))
     for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning))

@@ -19,6 +19,9 @@ ALIASES = {  # short names of signals in conditions
     "impact_speed": at.CLEARANCE.impact_speed,
 }
 
+PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
+VERDICTS = (PASS, FAIL, VOID, ERROR)
+
 # Stop conditions that are no crash
 COMPLETED = "mission completed"
 LANDED = "landed before the end of the mission"

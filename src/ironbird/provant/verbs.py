@@ -132,7 +132,7 @@ def provant(
     The board is emulated; a real one is flown by 'ironbird fly tiltrotor_provant --control firmware
     --sensor-port /dev/ttyUSB0 --reference-port /dev/ttyUSB1'.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (nothing is verified), 130 interrupted.
 
     Example: ironbird board provant --wall 20
     """

@@ -28,7 +28,7 @@ from ironbird.campaign.summary import by_case, exit_code, sampled_cases
 from ironbird.credibility.evidence import Standing, standing
 from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
-from ironbird.flight.judge import FAIL, PASS, VERDICTS
+from ironbird.flight.words import FAIL, PASS, VERDICTS
 from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 

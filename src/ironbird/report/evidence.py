@@ -20,12 +20,14 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
 from ironbird.campaign.identity import programs_of
-from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS
+from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS, Pack
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.scenario_case import orders_of
 from ironbird.campaign.scenarios import renamed
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
+from ironbird.errors import StoreError
 from ironbird.files.csv_text import harmless
 from ironbird.files.json_text import json_text
 from ironbird.files.whole import replacing
@@ -76,13 +78,7 @@ def write_evidence(
         write_junit(Path(scratch) / "junit.xml", campaign.name, results, cases)
         files |= {name: (Path(scratch) / name).read_bytes() for name in ("report.html", "junit.xml")}
     files["results.jsonl"] = _lines(result.record() for result in results)
-    rows = [
-        [j.name, j.severity, r.case_id, r.id, r.verdict, j.status, repr(j.margin), r.sha256]
-        for r in results
-        for j in r.judgements
-    ]
-    head = ["requirement", "severity", "case", "flight", "verdict", "requirement_status", "margin", "sha256"]
-    files["trace.csv"] = _csv([head, *rows])
+    files["trace.csv"] = _trace(results)
     tables = ""
     for name, table in (("requirements", requirements), ("fmea", fmea)):
         if table:
@@ -130,6 +126,30 @@ def write_evidence(
         for name, data in files.items():
             pack.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return sums
+
+
+def check_tables(pack: Pack) -> None:
+    """Raise unless trace.csv and junit.xml of a pack are what its results make again.
+
+    report.html is not compared: it is for people, and its text belongs to the version that wrote it.
+    """
+    with TemporaryDirectory(prefix="ironbird-") as scratch:
+        write_junit(Path(scratch) / "junit.xml", str(pack.versions.get("campaign", "")), pack.results, pack.cases)
+        again = {"trace.csv": _trace(pack.results), "junit.xml": (Path(scratch) / "junit.xml").read_bytes()}
+    for name, content in again.items():
+        if (pack.folder / name).read_bytes() != content:
+            raise StoreError(f"{name} of the evidence pack is not what its results say: one of the two was changed")
+
+
+def _trace(results: Sequence[FlightResult]) -> bytes:
+    """The table of requirements, cases and flights with verdicts and margins."""
+    rows = [
+        [j.name, j.severity, r.case_id, r.id, r.verdict, j.status, repr(j.margin), r.sha256]
+        for r in results
+        for j in r.judgements
+    ]
+    head = ["requirement", "severity", "case", "flight", "verdict", "requirement_status", "margin", "sha256"]
+    return _csv([head, *rows])
 
 
 def _suite_files(source: Mapping[str, str]) -> dict[str, bytes]:

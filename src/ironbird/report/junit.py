@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.files.whole import replacing
-from ironbird.flight.judge import ERROR, FAIL, VOID
+from ironbird.flight.words import ERROR, FAIL, VOID
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
@@ -37,6 +37,11 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult], cases: S
                 result.verdict, "pass where a failure is expected"
             )
             ElementTree.SubElement(case, kind, type=reason, message=_clean(result.sentence))
+        if result.untested:
+            table = ElementTree.SubElement(case, "properties")
+            for judgement in result.untested:
+                text = _clean(f"{judgement.name}: {judgement.untested}")
+                ElementTree.SubElement(table, "property", name="not put to the test", value=text)
         ElementTree.SubElement(case, "system-out").text = _clean(f"sha256 {result.sha256}\n{result.sentence}")
     for flight in missing:
         about = {"classname": _clean(f"{name}.{flight.case_id}"), "name": _clean(flight.id), "time": "0.000"}

@@ -178,7 +178,7 @@ SUFFIXES = {  # of names of parameters in case files, and their units
     "_hz": "Hz", "_ms": "ms", "_s": "s", "_m": "m", "severity": "0 to 1",
 }  # fmt: skip
 MOST_TICKS = 8  # numbers along an axis whose points are marked
-WORDS = {"pass": "pass", "fail": "fail", "void": "void (a fault did not act)", "error": "error"}
+WORDS = {"pass": "pass", "fail": "fail", "void": "void (nothing is verified)", "error": "error"}
 
 
 def with_unit(name: str) -> str:

@@ -408,6 +408,10 @@ class Kind(ABC):
         """What its links will have to carry with a vehicle, as tables that are printed before the flight."""
         return ()
 
+    def flies_mission(self, options: Options) -> bool:
+        """Whether the mission of an order is flown: not if people or programs outside command what is flown."""
+        return getattr(options, "pilot", "ours") == "ours"
+
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
         """Whether people or programs outside command its flights, or hardware takes part: events are printed live."""
         return False

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ironbird.errors import IronbirdError, MissionError, ScenarioError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
+from ironbird.flight.ends import TIME
 from ironbird.flight.mission import SCHEMA as MISSION_SCHEMA
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Order, Weather, make_order, read_faults
@@ -97,11 +98,18 @@ class VehicleTable(_Table):
     options: dict[str, str | bool | int | float] = Field(default_factory=dict)
     fault: list[str] = Field(default_factory=list)
     require: list[str] = Field(default_factory=list)
+    ends: str = ""  # how its flight may end; one that is guided in flight has no mission to complete: time
+    may_crash: bool = False
     sight: list[dict[str, Any]] = Field(default_factory=list)
     follow: FollowTable | None = None
     land: LandTable | None = None
     avoid: AvoidTable | None = None
     deck: DeckTable | None = None
+
+    @property
+    def guided(self) -> bool:
+        """Whether something in the scenario guides it in flight, in place of its mission."""
+        return any(task is not None for task in (self.follow, self.land, self.avoid))
 
     @model_validator(mode="after")
     def _one_pilot(self) -> VehicleTable:
@@ -241,6 +249,8 @@ def _members(
         weather=wind,
         faults=[fault for fault in faults if fault not in across],
         requirements=entry.require,
+        ends=entry.ends or (TIME if entry.guided else ""),
+        may_crash=entry.may_crash,
         options=entry.options,
         sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
         until_s=table.until_s,

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import UnknownNameError
 from ironbird.faults.spec import is_sight
 from ironbird.flight.derived import DERIVED, derived
 from ironbird.flight.flown import Flown
-from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Judged, Judgement, judge
+from ironbird.flight.judge import Judged, Judgement, judge
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
+from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 from ironbird.requirements.explain import explain
+from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.requirements.vacuity import untested
@@ -384,7 +385,7 @@ def check_between(text: str, names: Sequence[str]) -> None:
     units = {f"{what}.{a}.{b}": "m" for what, a, b in pairs(text, names)}
     own = {"min_distance": "m", "collision": "1", "mode": "1", **{name: known.unit for name, known in DERIVED.items()}}
     units |= {f"{vehicle}.{name}": unit for vehicle in names for name, unit in own.items()}
-    parse_formula(plain(text), Names(units))
+    parse_requirement(plain(text), Names(units))
 
 
 def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
@@ -399,7 +400,7 @@ def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
         for name, value in _own_signals(vehicle, text).items():
             values[f"{vehicle.name}.{name}"] = value[0]
             units[f"{vehicle.name}.{name}"] = value[1]
-    formula = parse_formula(plain(text), Names(units))
+    formula = parse_requirement(plain(text), Names(units))
     rows = len(flown.time_s)
     trace = Trace(flown.time_s, {name: value[None, :rows] for name, value in values.items()}, np.array([rows]))
     margin = float(robustness(formula, trace)[0])

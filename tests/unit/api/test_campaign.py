@@ -28,6 +28,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 2.0
+ends = "time"
 tags = ["weather"]
 wind = { speed_mps = { grid = [0.0, 6.0] } }
 [[case.require]]
@@ -39,6 +40,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 2.0
+ends = "time"
 [[case.require]]
 name = "low"
 formula = "always (height < 0.1 m)"
@@ -122,7 +124,7 @@ def test_a_sample_and_unknown_names(suite: Path) -> None:
         ib.campaign("wrong.toml")
     assert ib.case_check("three.toml") == []
     [problem] = ib.case_check("wrong.toml")
-    assert (problem.line, problem.key) == (11, "case.wind.wind.speed_mps.grit")
+    assert (problem.line, problem.key) == (12, "case.wind.wind.speed_mps.grit")
 
 
 def test_progress_is_a_line_on_a_terminal_and_nothing_elsewhere(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:

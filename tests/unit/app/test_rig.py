@@ -145,7 +145,8 @@ def test_ending_a_flight_judges_it_and_keeps_its_folder(rig: Rig) -> None:
     go_to(flight, 3000)
     rig.end(flight.name)
     assert flight.state == "over" and flight.flight is not None and flight.folder is not None
-    assert flight.flight.verdict == "pass" and flight.flight.ended_s == pytest.approx(3.004, abs=0.01)
+    assert flight.flight.verdict == "void" and flight.flight.ended_s == pytest.approx(3.004, abs=0.01)
+    assert flight.flight.judged.sentence.startswith("nothing was flown: the vehicle never left the ground")
     assert (flight.folder / "flight.html").is_file() and (flight.folder / "order.toml").is_file()
     with pytest.raises(RunError, match="the flight is over"):
         rig.do(flight.name, "arm")

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from campaign_data import flight_case, result_of
@@ -22,8 +23,9 @@ from ironbird.campaign.batch import TracePolicy, fly_batch
 from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.store import Campaign, Store
+from ironbird.campaign.suite import load_suite
 from ironbird.errors import StoreError
-from ironbird.report.evidence import write_evidence
+from ironbird.report.evidence import check_tables, write_evidence
 
 MINE = 'schema = 1\nbase = "quad_f450"\nid = "mine"\n[body]\nmass_kg = 1.1\n'
 
@@ -58,6 +60,27 @@ def relist(folder: Path) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
+def change_lines(folder: Path, name: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Change every object of a file of lines, or leave it out."""
+    lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+    changed = [json.dumps(new) + "\n" for line in lines if (new := change(line)) is not None]
+    (folder / name).write_text("".join(changed))
+
+
+def recount(folder: Path) -> None:
+    """The counts of versions.json and the list of hashes made anew, as somebody would who knows them."""
+    versions = json.loads((folder / "versions.json").read_text())
+    results = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    flights = [json.loads(line) for line in (folder / "flights.jsonl").read_text().splitlines()]
+    counts: dict[str, dict[str, int]] = {}
+    for result in results:
+        own = counts.setdefault(result["case_id"], dict.fromkeys(("pass", "fail", "void", "error"), 0))
+        own[result["verdict"]] += 1
+    digest = hashlib.sha256("".join(flight["digest"] for flight in flights).encode()).hexdigest()
+    (folder / "versions.json").write_text(json.dumps(versions | {"cases": counts, "definition_sha256": digest}))
+    relist(folder)
+
+
 def test_a_pack_repeats_bit_for_bit_without_the_files_it_was_made_from(pack: Path, tmp_path: Path) -> None:
     found = repeat(pack, tmp_path, workers=1)
     assert (found.flown, found.same, found.same_verdicts, found.differing, found.signed) == (2, 2, 2, [], False)
@@ -79,9 +102,82 @@ def test_a_result_that_is_not_true_is_found(unpacked: Path, tmp_path: Path) -> N
     assert '"verdict": "fail"' in text
     (unpacked / "results.jsonl").write_text(text.replace('"verdict": "fail"', '"verdict": "pass"'))
     relist(unpacked)
+    with pytest.raises(StoreError, match="counts other verdicts than"):
+        repeat(unpacked, tmp_path, workers=1)
+    recount(unpacked)
     found = repeat(unpacked, tmp_path, workers=1)
     assert found.same == found.same_verdicts == 1
     assert "hover/0002/s2: verdict not the same" in found.differing[0]
+
+
+@pytest.mark.parametrize("key", ["sentence", "outcome", "crashed", "impact_mps", "judgements", "modes", "level"])
+def test_every_part_of_a_result_is_compared(unpacked: Path, tmp_path: Path, key: str) -> None:
+    false = {"crashed": True, "impact_mps": 9.0, "judgements": [], "modes": [[0.0, 7.0]]}.get(key, "all is well")
+    change_lines(unpacked, "results.jsonl", lambda line: line | {key: false})
+    recount(unpacked)
+    found = repeat(unpacked, tmp_path, workers=1)
+    assert found.same == 0 and all(f"{key}" in text for text in found.differing)
+
+
+def test_flights_that_were_left_out_are_missed(unpacked: Path) -> None:
+    for name in ("flights.jsonl", "results.jsonl"):
+        change_lines(unpacked, name, lambda line: line if line["id"].endswith("s1") else None)
+    relist(unpacked)
+    with pytest.raises(StoreError, match="counts other flights than"), open_pack(unpacked):
+        pass
+
+
+SUITE = """schema = 1
+[[case]]
+id = "low"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 2.0
+ends = "time"
+seeds = [1, 2]
+expect = "fail"
+require = [{ name = "low", formula = "always (height < 1 m)" }]
+[[case.fault]]
+id = "rotor.speed_loss@1"
+instance = 1
+severity = 0.1
+start_s = 0.2
+"""
+
+
+def test_a_pack_is_compared_with_its_suite(tmp_path: Path) -> None:
+    (tmp_path / "low.toml").write_text(SUITE)
+    cases = load_suite(tmp_path / "low.toml").flights()
+    with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
+        campaign = store.create("night", "", {"low.toml": SUITE}, cases[:1])
+        store.write(campaign, list(enumerate(fly_batch(cases[:1], TracePolicy(None)).flights)))
+        write_evidence(store, campaign, tmp_path / "evidence.zip")
+    found = repeat(tmp_path / "evidence.zip", tmp_path / "again", workers=1)
+    assert (found.flown, found.same, found.of_suite) == (1, 1, 2)  # one flight of the suite is not in the pack
+    unpacked = tmp_path / "pack"
+    with zipfile.ZipFile(tmp_path / "evidence.zip") as file:
+        file.extractall(unpacked)
+    with open_pack(unpacked) as content:
+        check_tables(content)
+    for name in ("flights.jsonl", "results.jsonl"):
+        change_lines(unpacked, name, lambda line: line | {"expect": "fail: low"})
+    recount(unpacked)
+    with pytest.raises(StoreError, match="expected to be 'fail: low' in the pack and 'fail' in its suite"):
+        repeat(unpacked, tmp_path / "again", workers=1)
+    (unpacked / "suite" / "low.toml").write_text(SUITE.replace('"low"', '"high"', 1))
+    relist(unpacked)
+    with pytest.raises(StoreError, match="flight low/0001/s1 is not in the suite of the pack"):
+        repeat(unpacked, tmp_path / "again", workers=1)
+
+
+@pytest.mark.parametrize("name", ["trace.csv", "junit.xml"])
+def test_tables_for_people_are_what_the_results_say(unpacked: Path, name: str) -> None:
+    text = (unpacked / name).read_text()
+    (unpacked / name).write_text(text.replace("fail", "pass").replace("broken", "holds"))
+    relist(unpacked)
+    with open_pack(unpacked) as content, pytest.raises(StoreError, match=f"{name} of the evidence pack is not what"):
+        check_tables(content)
 
 
 def test_another_vehicle_is_not_the_one_that_was_flown(unpacked: Path, tmp_path: Path) -> None:
@@ -180,7 +276,7 @@ def test_a_damaged_zip_ends_with_a_sentence(pack: Path, tmp_path: Path) -> None:
 def test_a_pack_without_all_results_is_not_complete(unpacked: Path, tmp_path: Path) -> None:
     lines = (unpacked / "results.jsonl").read_text().splitlines()
     (unpacked / "results.jsonl").write_text(lines[0] + "\n")
-    relist(unpacked)
+    recount(unpacked)
     found = repeat(unpacked, tmp_path, workers=1)
     assert (found.flown, found.same, found.unjudged) == (1, 1, 1)
 
@@ -190,8 +286,13 @@ def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot read"), open_pack(tmp_path / "a.zip"):
         pass
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as file:
+        file.writestr("SHA256SUMS", "")
         file.writestr("../evil", "x")
     with pytest.raises(StoreError, match=r"it holds '\.\./evil'"), open_pack(tmp_path / "b.zip"):
+        pass
+    with zipfile.ZipFile(tmp_path / "c.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("large.bin", bytes(2**24))  # nothing is unpacked before the list is read
+    with pytest.raises(StoreError, match="it has no list of hashes"), open_pack(tmp_path / "c.zip"):
         pass
     assert not (tmp_path.parent / "evil").exists()
 
@@ -286,3 +387,13 @@ def test_a_pack_holds_the_meshes_and_elevation_of_its_worlds(tmp_path: Path) -> 
     assert sorted(packed) == ["heights.csv", "parts/roof.obj", "yard.toml"]
     again = repeat(tmp_path / "evidence.zip", tmp_path / "again", workers=1)
     assert (again.flown, again.same) == (1, 1)
+
+
+def test_a_signature_that_does_not_fit_is_refused_without_a_key_too(unpacked: Path, keys: tuple[Path, Path]) -> None:
+    (unpacked / "SHA256SUMS.sig").write_bytes(signature.sign((unpacked / "SHA256SUMS").read_bytes(), keys[0]))
+    with open_pack(unpacked) as content:
+        assert not content.signed  # it fits, but nobody asked whose it is
+    (unpacked / "README.txt").write_text("all is well")
+    relist(unpacked)
+    with pytest.raises(StoreError, match="something was changed after it"), open_pack(unpacked):
+        pass

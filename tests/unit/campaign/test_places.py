@@ -20,6 +20,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 2.0
+ends = "time"
 seeds = [1, 2]
 """
 

@@ -7,7 +7,8 @@ import pytest
 from campaign_data import flight_case, result_of
 
 from ironbird.campaign.result import FlightResult
-from ironbird.flight.judge import ERROR, not_flown
+from ironbird.flight.judge import not_flown
+from ironbird.flight.words import ERROR
 
 
 @pytest.mark.parametrize("margin", [0.0, -0.0, 1.5, -1e-300, math.inf, -math.inf, math.nan])

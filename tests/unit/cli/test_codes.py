@@ -18,17 +18,18 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.compare import Compared
 from ironbird.campaign.store import Store
 from ironbird.cli import fly as fly_commands
-from ironbird.cli.exit_codes import INTERRUPTED, code_of, code_of_all, code_of_ending
+from ironbird.cli.exit_codes import INTERRUPTED, code_of, code_of_all
 from ironbird.cli.main import app
 from ironbird.cli.output import WrittenFlight, write_flight
 from ironbird.flight.flight import Flight, fly
+from ironbird.flight.judge import Judgement
 from ironbird.flight.order import Requirement
 from ironbird.report.folder import write_flight_folder
 
 
 @pytest.fixture(scope="module")
 def hover() -> Flight:
-    return fly("quad_f450", control="truth", mission="hover", until_s=0.5)
+    return fly("quad_f450", control="truth", mission="hover", until_s=1.0, ends="time")
 
 
 def ironbird(*words: str) -> Result:
@@ -41,32 +42,42 @@ def test_one_flight_ends_with_the_code_of_its_verdict(hover: Flight) -> None:
     assert code_of(replace(judged_as(hover, "error"), log=replace(hover.log, interrupted=True))) == 130
 
 
+VACUOUS = Judgement("soft", "major", 1.0, float("nan"), "", untested="its condition never held: altitude < 1 m")
+
+
 @pytest.mark.parametrize(
-    ("verdict", "ending", "code"),
-    [
-        ("pass", "landed", 0), ("pass", "crashed", 1), ("pass", "never airborne", 1), ("pass", "still flying", 1),
-        ("pass", "disarmed", 1), ("fail", "landed", 1), ("fail", "crashed", 1), ("error", "crashed", 2),
-        ("void", "landed", 3), ("pass", "", 0),
-    ],
-)  # fmt: skip
-def test_a_flight_of_an_autopilot_ends_with_the_code_of_where_the_vehicle_is(
-    hover: Flight, verdict: str, ending: str, code: int
+    ("verdict", "plain", "strict"), [("pass", 0, 1), ("fail", 1, 1), ("error", 2, 2), ("void", 3, 3)]
+)
+def test_a_requirement_that_was_not_put_to_the_test_counts_only_if_strict(
+    hover: Flight, tmp_path: Path, verdict: str, plain: int, strict: int
 ) -> None:
-    assert code_of_ending(judged_as(hover, verdict), ending) == code
+    vague = judged_as(hover, verdict, [VACUOUS])
+    assert (code_of(vague), code_of(vague, strict=True)) == (plain, strict)
+    assert code_of(judged_as(hover, "pass"), strict=True) == 0
+    if verdict == "pass":
+        written = write_flight(vague, tmp_path, strict=True)
+        assert (written.code, written.problem) == (
+            1, "pass, but 1 of 1 requirements were not put to the test (--strict)",
+        )  # fmt: skip
+        assert written.rows["not tested 1"] == "soft: its condition never held: altitude < 1 m"
+        assert (write_flight(vague, tmp_path).code, write_flight(vague, tmp_path).problem) == (0, "")
 
 
-def test_a_pass_that_did_not_land_says_why_its_exit_code_is_1(hover: Flight, tmp_path: Path) -> None:
-    written = write_flight(judged_as(hover, "pass"), tmp_path, more={"ending": "still flying"})
-    assert written.code == 1 and written.figures["ending"] == "still flying"
-    assert written.problem == "exit code 1: every requirement held, but the flight did not end as ordered: still flying"
-    landed = write_flight(judged_as(hover, "pass"), tmp_path, more={"ending": "landed"})
-    assert (landed.code, landed.problem) == (0, "")
-
-
-def test_a_vehicle_on_wheels_ends_well_by_disarming() -> None:
-    drive = fly("car_escort", control="truth", until_s=0.5)
-    assert code_of_ending(judged_as(drive, "pass"), "disarmed") == 0
-    assert code_of_ending(judged_as(drive, "pass"), "still flying") == 1
+def test_the_command_takes_how_a_flight_may_end(tmp_path: Path) -> None:
+    words = ("fly", "quad_f450", "--control", "truth", "--mission", "hover", "--until", "1", "--out", str(tmp_path))
+    assert ironbird(*words).exit_code == 3  # cut off
+    assert ironbird(*words, "--ends", "time").exit_code == 0
+    soft = ("--require", "always (altitude > 60 m implies climb > -1 m/s)")
+    assert ironbird(*words, "--ends", "time", *soft).exit_code == 0
+    done = ironbird(*words, "--ends", "time", *soft, "--strict")
+    assert done.exit_code == 1 and "1 of 2 requirements were not put to the test (--strict)" in done.output
+    done = ironbird(*words, "--ends", "landed")
+    assert done.exit_code == 2 and "ends = 'landed' is no way to end: give 'completed', 'completed or landed'" in (
+        " ".join(done.stderr.split())
+    )
+    crashing = ("--set", "body.mass=0.6", "--require", "eventually (crashed == 1)")
+    done = ironbird(*words, "--ends", "time", "--may-crash", *crashing)
+    assert done.exit_code == 1 and "no_crash" not in done.output
 
 
 @pytest.mark.parametrize(
@@ -134,7 +145,7 @@ def test_figures_that_cannot_be_written_are_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_interrupted_flight_is_repeated_without_a_word_of_equal_hashes(hover: Flight, tmp_path: Path) -> None:
-    longer = replace(hover.order, until_s=0.8)
+    longer = replace(hover.order, until_s=1.3)
     write_flight_folder(replace(hover, order=longer, log=replace(hover.log, interrupted=True)), tmp_path)
     done = ironbird("repeat", str(tmp_path))
     assert done.exit_code == 0, done.output
@@ -150,7 +161,7 @@ def test_an_interrupted_flight_is_repeated_without_a_word_of_equal_hashes(hover:
 def test_a_rerun_ends_with_the_verdict_if_there_is_nothing_to_compare_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = flight_case(1, until_s=3.0)
+    good = flight_case(1, until_s=3.0, ends="time")
     bad = flight_case(2, until_s=3.0, requirements=(Requirement("grounded", "always (altitude < 0.5 m)"),))
     place = f"sqlite:///{tmp_path}/store.db"
     store = Store(place)

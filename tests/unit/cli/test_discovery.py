@@ -32,7 +32,7 @@ def test_the_shell_completes_verbs() -> None:
 
 
 def test_objects_at_the_prompt_are_short(f450: CompiledModel) -> None:
-    flight = ib.fly("quad_f450", mission="hover", control="truth", until_s=1.0)
+    flight = ib.fly("quad_f450", mission="hover", control="truth", until_s=1.0, ends="time")
     shown = [repr(thing) for thing in (flight, flight.log, flight.vehicle, flight.model, ib.start(f450, lanes=3))]
     assert all(len(text) < 160 for text in shown)
     assert shown[0].startswith("<Flight of 'quad_f450' under truth, 1 s: pass, ")
@@ -102,7 +102,7 @@ def test_requirements_and_missions_are_listed() -> None:
 
 def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("fly", "quad_f450", "--mission", "hover", "--control", "truth", "--until", "0.5", "--seed")
+    words = ("fly", "quad_f450", "--mission", "hover", "--control", "truth", "--until", "1", "--ends", "time", "--seed")
     for seed in ("1", "2", "3"):
         code, printed = said(*words, seed)
         assert code == 0, printed

@@ -35,7 +35,7 @@ def test_every_verb_prints_json_or_has_no_figures() -> None:
 
 
 def test_a_flight_as_json(tmp_path: Path) -> None:
-    line = f"fly quad_f450 --control truth --mission hover --until 2 --json --out {tmp_path / 'flight'}"
+    line = f"fly quad_f450 --control truth --mission hover --until 2 --ends time --json --out {tmp_path / 'flight'}"
     done = CliRunner().invoke(app, line.split())
     assert done.exit_code == 0, done.output
     (table,) = json.loads(done.stdout)["tables"]

@@ -166,7 +166,7 @@ def test_the_folder_is_made_for_its_user_alone(folder: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir())} == {0o700}
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o757, 0o707])
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o707, 0o1777])
 def test_a_folder_that_others_can_write_to_is_refused(folder: Path, mode: int) -> None:
     folder.mkdir()
     folder.chmod(mode)
@@ -175,10 +175,33 @@ def test_a_folder_that_others_can_write_to_is_refused(folder: Path, mode: int) -
         answer()
     with pytest.raises(CompileError, match=says):
         compile_model(small())
-    folder.chmod(0o1777)  # like /tmp: others cannot replace what is ours
-    assert answer() == 42
     folder.chmod(0o700)
     assert answer() == 42
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_a_folder_inside_that_others_can_write_to_is_refused(folder: Path, mode: int) -> None:
+    assert answer() == 42
+    inside = next(path for path in folder.iterdir() if path.is_dir())
+    inside.chmod(mode)
+    with pytest.raises(CompileError, match=rf"others can write to the cache folder {inside} \(mode {mode:o}\)"):
+        cache.make_folder(inside.name)
+
+
+def test_a_cache_in_a_folder_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("IRONBIRD_CACHE", str(shared / "cache"))
+    assert cache.make_folder().is_dir()
+    shared.chmod(0o777)
+    with pytest.raises(CompileError, match=rf"lies in {shared}, to which others can write \(mode 777\)"):
+        cache.make_folder()
+    shared.chmod(0o1777)  # like /tmp: others cannot replace what is ours
+    assert cache.make_folder().is_dir()
+    if os.geteuid() == 0:
+        os.chown(shared, 4321, -1)
+        with pytest.raises(CompileError, match="belongs to another user"):
+            cache.make_folder()
 
 
 def test_a_folder_of_a_group_is_refused_unless_it_is_the_users_own(folder: Path) -> None:

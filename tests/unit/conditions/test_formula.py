@@ -175,7 +175,7 @@ def test_a_number_before_a_keyword_needs_no_unit() -> None:
     ("text", "place", "message"),
     [
         ("always[0, 30] (altitud < 60 m)", (1, 16), "unknown name 'altitud'; did you mean 'altitude'?"),
-        ("mode == lnd", (1, 9), "unknown name 'lnd'; did you mean 'land'?"),
+        ("mode == lnd", (1, 9), "unknown name 'lnd'; did you mean 'land' or 'landed'?"),
         ('mode == "lend"', (1, 9), "unknown word 'lend'; did you mean 'land'?"),
         ("rotor/1/motor.sped > 3 rad/s", (1, 1),
          "unknown name 'rotor/1/motor.sped'; did you mean 'rotor/1/motor.speed'?"),

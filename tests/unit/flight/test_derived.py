@@ -58,7 +58,7 @@ def lanes() -> Log:
 
 
 def test_a_trace_has_the_same_values_for_all_lanes(lanes: Log) -> None:
-    trace = make_trace(lanes, [*DERIVED, "body.euler[1]", "time"], [3.0, np.inf])
+    trace = make_trace(lanes, [*DERIVED, "body.euler[1]", "time"], [3.0, np.inf], {})
     for name in DERIVED:
         for lane in (0, 1):
             np.testing.assert_array_equal(trace.values[name][lane], derived(lanes, name, lane), err_msg=name)
@@ -75,15 +75,18 @@ def test_a_level_vehicle_has_no_tilt_although_its_cosines_are_rounded_above_one(
 
 def test_a_trace_tells_fault_crash_and_completion_in_the_row_in_which_they_came(lanes: Log) -> None:
     def fate(name: str, *stops: Stop | None) -> np.ndarray:
-        return make_trace(replace(lanes, stops=list(stops)), [name], [3.0, np.inf]).values[name]
+        ends = {"completed": [stop is done for stop in stops], "landed": [stop is landing for stop in stops]}
+        return make_trace(replace(lanes, stops=list(stops)), [name], [3.0, np.inf], ends).values[name]
+
+    crash, landing = Stop(2.0, "hard landing"), Stop(2.01, "landed before the end of the mission")
+    done = Stop(5.9999, "mission completed")
 
     active = fate("fault_active", None, None)
     np.testing.assert_array_equal(active[0], [0.0] * 150 + [1.0] * 150)  # rows 20 ms apart: the 151st is at 3 s
     assert not active[1].any()  # it has no fault
-    crash, landing = Stop(2.0, "hard landing"), Stop(2.01, "landed before the end of the mission")
     np.testing.assert_array_equal(np.argwhere(fate("crashed", crash, landing)), [[0, 100]])  # its last row, at 2 s
-    done = Stop(5.9999, "mission completed")
     np.testing.assert_array_equal(np.argwhere(fate("completed", crash, done)), [[1, 299]])
+    np.testing.assert_array_equal(np.argwhere(fate("landed", landing, done)), [[0, 100]])
     assert not fate("crashed", done, landing).any()
 
 

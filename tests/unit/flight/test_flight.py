@@ -121,7 +121,7 @@ def test_a_vehicle_that_was_loaded_elsewhere_flies_there_and_its_order_says_so()
 
 
 def test_an_order_is_flown_with_faults_and_requirements_as_texts() -> None:
-    order = make_order("quad_f450", control="truth", mission="hover", until_s=1.5)
+    order = make_order("quad_f450", control="truth", mission="hover", until_s=1.5, ends="time")
     fault = "rotor.speed_loss@1:instance=1,severity=0.1,start=1"
     flight = fly(order, faults=[fault], requirements=["no_crash", "always (altitude < 60 m)"])
     assert [injection.text() for injection in flight.order.faults] == [fault]

@@ -25,6 +25,7 @@ from ironbird.runtime.state import Stop
 LOW = Requirement("low", "always (altitude < 60 m)", "minor")  # holds
 GROUNDED = Requirement("grounded", "always (altitude < 1 m)", "major")  # the hover breaks it
 LOSS = "rotor.speed_loss@1:instance=1,severity=0.1,start=2"
+LANDED = "landed before the end of the mission"
 SAG = "battery.low_voltage@1:severity=0.05,start=2"
 
 
@@ -42,13 +43,14 @@ def witness(fault: str, first_s: float) -> Witness:
 
 def judged(
     flight: Flight, requirement: Requirement | None = None, *witnesses: Witness, stop: Stop | None = None,
-    interrupted: bool = False, rig: str = "",
+    interrupted: bool = False, rig: str = "", **ordered: Any,
 ) -> Judged:  # fmt: skip
     """The judge's word on the flight as if all this had been so."""
     order = replace(
         flight.order,
         requirements=() if requirement is None else (requirement,),
         faults=tuple(w.injection for w in witnesses),
+        **ordered,
     )
     log = replace(flight.log, stops=[stop], interrupted=interrupted)
     fired_s = [0.0] * len(witnesses)
@@ -115,13 +117,17 @@ def test_whether_the_violation_came_before_the_fault_acted_is_told_by_its_first_
     broken_s = float(hover.log.time()[np.flatnonzero(altitude > 1.0)[0]])
     assert broken_s < hover.log.time()[altitude.argmax()] - 1.0
 
-    for first_s, early in ((broken_s - 0.02, False), (broken_s, False), (broken_s + 0.02, True)):
-        found = judged(hover, GROUNDED, witness(LOSS, first_s))
+    def beginning(fault: str, begin_s: float) -> Witness:
+        return witness(fault.replace("start=2", f"start={begin_s:g}"), begin_s + 0.02)
+
+    for begin_s, early in ((broken_s - 0.02, False), (broken_s, False), (broken_s + 0.02, True)):
+        found = judged(hover, GROUNDED, beginning(LOSS, begin_s))
         assert found.judgements[0].broken_s == broken_s
-        assert ("(before any fault acted)" in found.sentence) is early, first_s
-    two = judged(hover, GROUNDED, witness(LOSS, broken_s + 1), witness(SAG, broken_s - 1))
-    assert "before any fault acted" not in two.sentence  # the earlier of the two counts
-    assert "before any fault acted" not in judged(hover, GROUNDED).sentence  # there was none
+        assert ("(before any fault acted)" in found.sentence) is found.early is early, begin_s
+    two = judged(hover, GROUNDED, beginning(LOSS, broken_s + 1), beginning(SAG, broken_s - 1))
+    assert "before any fault acted" not in two.sentence and not two.early  # the earlier of the two counts
+    none = judged(hover, GROUNDED)
+    assert "before any fault acted" not in none.sentence and not none.early
 
 
 @pytest.mark.parametrize(
@@ -168,29 +174,135 @@ def test_a_pass_shows_that_its_fault_acted(hover: Flight) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "verdict"),
-    [
-        ("hard landing", "fail"),
-        ("rollover", "fail"),
-        ("mission completed", "pass"),
-        ("landed before the end of the mission", "pass"),
-    ],
+    [("hard landing", "fail"), ("rollover", "fail"), ("mission completed", "pass"), (LANDED, "pass")],
 )
 def test_without_requirements_a_crash_is_a_fail_and_a_landing_is_not(hover: Flight, reason: str, verdict: str) -> None:
     found = judged(hover, None, ACTED, stop=Stop(4.0, reason))
 
     assert (found.verdict, found.crashed) == (verdict, verdict == "fail")
-    assert [judgement.name for judgement in found.judgements] == ["no_crash"]
+    assert [judgement.name for judgement in found.judgements] == ["no_crash", "mission"]
     if verdict == "fail":
         assert found.sentence.startswith(f"no_crash: crashed at 4.00 s ({reason}")
+        assert [judgement.holds for judgement in found.judgements] == [False, False]
+        assert "mission" not in found.sentence  # that a wreck does not go on is no other news
 
 
-def test_a_crash_fails_unless_a_requirement_speaks_of_crashes(hover: Flight) -> None:
-    found = judged(hover, LOW, stop=Stop(4.0, "hard landing"))
-    assert (found.verdict, [j.name for j in found.judgements if not j.holds]) == ("fail", ["no_crash"])
+def test_a_crash_fails_unless_the_order_says_that_it_may(hover: Flight) -> None:
+    """A requirement that speaks of crashes does not switch `no_crash` off."""
+    down = Stop(4.0, "hard landing")
+    found = judged(hover, LOW, stop=down)
+    assert (found.verdict, broken(found)) == ("fail", ["no_crash", "mission"])
 
     wanted = Requirement("comes down", "eventually (crashed == 1)", "major")
-    found = judged(hover, wanted, stop=Stop(4.0, "hard landing"))
+    assert judged(hover, wanted, stop=down).verdict == "fail"
+    found = judged(hover, wanted, stop=down, may_crash=True)
+    assert (found.verdict, found.crashed, broken(found)) == ("fail", True, ["mission"])  # it has a mission
+    found = judged(hover, wanted, stop=down, may_crash=True, ends="time")
     assert (found.verdict, found.crashed) == ("pass", True)
+    assert judged(hover, wanted, may_crash=True, ends="time").verdict == "fail"  # it did not come down
+
+
+def broken(found: Judged) -> list[str]:
+    return [judgement.name for judgement in found.judgements if not judgement.holds]
+
+
+# ---------------------------------------------------------------------- how a flight ends
+
+
+def moved(flight: Flight, *points: tuple[float, float, float]) -> Flight:
+    """The flight as if it had moved so: s, m north, m high above where it stood; at rest in each row."""
+    time_s, knots = flight.log.time_s, np.array(points)
+    stands = float(flight.log["body.p_NB_N"][0, 2])
+    place = np.zeros((len(time_s), 3))
+    place[:, 0] = np.interp(time_s, knots[:, 0], knots[:, 1])
+    place[:, 2] = stands - np.interp(time_s, knots[:, 0], knots[:, 2])
+    above = float(flight.log["terrain.height_above_ground"][0]) + stands - place[:, 2]
+    flight = rewritten(flight, "body.p_NB_N", place)
+    flight = rewritten(flight, "terrain.height_above_ground", above)
+    return rewritten(flight, "body.v_NB_N", np.zeros_like(place))
+
+
+STOOD = ((0.0, 0.0, 0.0), (4.0, 0.0, 0.0))
+HALF_WAY = ((0.0, 0.0, 0.0), (4.0, 0.0, 3.0))
+CAME_DOWN = ((0.0, 0.0, 0.0), (2.0, 5.0, 3.0), (3.5, 5.0, 0.0), (4.0, 5.0, 0.0))
+
+
+def test_a_vehicle_that_never_left_the_ground_shows_nothing(hover: Flight) -> None:
+    stood = moved(hover, *STOOD)
+    for ends in ("", "time", "completed or landed"):
+        found = judged(stood, LOW, ends=ends)
+        assert (found.verdict, found.sentence) == (
+            "void", "nothing was flown: the vehicle never left the ground (flown to the end at 4.00 s)",
+        )  # fmt: skip
+    high = Requirement("high", "eventually (altitude > 1 m)", "major")
+    assert judged(stood, high).verdict == "fail"  # what is broken is broken
+    assert judged(stood, LOW, until_s=None).verdict == "void"  # also where the mission's own time ended it
+
+
+def test_a_flight_that_was_cut_off_is_void_and_one_whose_time_was_over_failed(hover: Flight) -> None:
+    half = moved(hover, *HALF_WAY)
+
+    cut = judged(half, LOW, ACTED)
+    assert cut.verdict == "void" and cut.sentence.startswith(
+        "cut off at 4 s, before the mission was completed: 0 of 1 items were reached, next is the waypoint, 0 m north, "
+        '0 m east, 10 m high; ends = "time" judges only what was flown; rotor.speed_loss@1'
+    )
+    assert broken(cut) == ["mission"]
+    slow = judged(half, LOW, until_s=None)
+    assert (slow.verdict, slow.sentence) == (
+        "fail",
+        "mission: the mission was not completed: item 1 of 1 (waypoint, 0 m north, 0 m east, 10 m high) was missed by "
+        "6.9 m in height; 4 m are allowed (flown to the end at 4.00 s)",
+    )
+    assert judged(half, LOW, ends="time").verdict == judged(half, LOW, until_s=None, ends="time").verdict == "pass"
+    low = judged(half, Requirement("low", "always (altitude < 2 m)", "major"))
+    assert low.verdict == "fail" and low.margin == low.judgements[0].margin > -2.0  # cut, but broken: by so much
+    assert (cut.margin, slow.margin) == (cut.judgements[0].margin, -math.inf)
+
+
+def test_a_mission_that_is_completed_for_the_vehicle_alone_is_not(hover: Flight) -> None:
+    found = judged(moved(hover, *HALF_WAY), LOW, stop=Stop(4.0, "mission completed"))
+
+    assert (found.verdict, found.outcome) == (
+        "fail", "not completed in truth; the vehicle reported: mission completed at 4.00 s",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ("", "fail"),
+        ("completed", "fail"),
+        ("completed or landed", "pass"),
+        ("completed or landed within 2 m of 5, 0", "pass"),
+        ("completed or landed within 2 m of 0, 0", "fail"),
+        ("time", "pass"),
+    ],
+)
+def test_a_landing_on_the_way_counts_where_the_order_says_so(hover: Flight, ends: str, verdict: str) -> None:
+    found = judged(moved(hover, *CAME_DOWN), LOW, stop=Stop(4.0, LANDED), ends=ends)
+
+    assert (found.verdict, broken(found)) == (verdict, ["mission"] if verdict == "fail" else [])
+
+
+def test_a_flight_that_ends_in_a_fall_has_crashed(hover: Flight) -> None:
+    fell = moved(hover, (0.0, 0.0, 0.0), (3.0, 0.0, 30.0), (4.0, 0.0, 8.0))
+    speed = np.zeros((len(hover.log.time_s), 3))
+    speed[-1, 2] = 9.0
+    fell = rewritten(fell, "body.v_NB_N", speed)
+
+    for ends in ("", "time"):
+        found = judged(fell, LOW, ends=ends)
+        assert (found.verdict, found.crashed, found.judgements[1].name) == ("fail", False, "no_crash")
+        assert found.sentence.startswith("no_crash: the flight ended while the vehicle fell: 8.")
+    assert judged(fell, LOW, ends="time", may_crash=True).verdict == "pass"
+
+
+def test_a_requirement_of_ones_own_may_be_called_mission(hover: Flight) -> None:
+    """It is no other than the rest: a violation is a fail, also if the flight was cut off."""
+    found = judged(hover, Requirement("mission", "always (altitude < 1 m)", "major"))
+
+    assert found.verdict == "fail" and found.sentence.startswith("mission: altitude was ")
 
 
 def test_the_margin_is_the_smallest_and_the_first_to_break_is_named_first(hover: Flight) -> None:
@@ -201,7 +313,7 @@ def test_the_margin_is_the_smallest_and_the_first_to_break_is_named_first(hover:
 
     altitude = hover.log["terrain.height_above_ground"].max()
     assert found.margin == min(j.margin for j in found.judgements) == pytest.approx(1.0 - altitude, rel=1e-12)
-    grounded, low, climb, _ = found.judgements
+    grounded, low, climb, _, _ = found.judgements
     assert climb.time_s <= 2.0 < grounded.time_s and low.holds
     assert found.sentence.startswith(f"slow: {climb.sentence}; grounded: {grounded.sentence} (flown to the end")
 
@@ -307,10 +419,14 @@ def test_figures_that_are_not_trusted_are_an_error_whatever_the_flight_was_like(
     assert flight.judged.sentence == "3 % of the steps were late (flown to the end at 1.00 s)"
 
 
-@pytest.mark.parametrize(("severity", "verdict"), [(0.0, "void"), (0.5, "pass")])
+@pytest.mark.parametrize(("severity", "verdict"), [(0.0, "void"), (0.02, "pass")])
 def test_a_fault_that_does_not_act_is_void_under_a_control_system_outside_too(severity: float, verdict: str) -> None:
+    def lifting(rig: Rig) -> None:
+        for place in rig.actuators:
+            rig.command(place, 0.8)
+
     fault = f"rotor.speed_loss@1:instance=1,severity={severity:g},start=0.5"
-    flight = fly("quad_f450", control=FunctionSystem(throttled), until_s=1.5, faults=[fault])
+    flight = fly("quad_f450", control=FunctionSystem(lifting), until_s=1.5, ends="time", faults=[fault])
 
     assert flight.verdict == verdict and flight.witnesses[0].effective is (verdict == "pass")
 
@@ -321,7 +437,10 @@ def test_a_pass_without_a_test_says_so(hover: Flight) -> None:
     soft = result.judgements[0]
     assert (result.verdict, soft.status) == ("pass", "vacuous")
     assert "soft was not put to the test: its condition never held: altitude < -5 m" in result.sentence
-    assert [j.status for j in result.judgements[1:]] == ["holds"]
+    assert [j.status for j in result.judgements[1:]] == ["holds", "holds"]
+    assert [j.name for j in result.untested] == ["soft"]
+    assert result.verdict_text == "pass, but 1 of 3 requirements were not put to the test"
+    assert judged(hover, LOW).verdict_text == "pass" and judged(hover, GROUNDED).verdict_text == "fail"
     assert judged(hover, GROUNDED).judgements[0].status == "broken"
 
 
@@ -349,10 +468,13 @@ def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight
     tumbled = judged(tilted, None, stop=Stop(3.99, "hard landing"))
     assert tumbled.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s, tilted by 133°)"
     done = Requirement.of("mission_completed")
-    assert judged(hover, done).sentence == (
-        "mission_completed: the mission was not completed (flown to the end at 4.00 s)"
+    half = moved(hover, *HALF_WAY)
+    assert judged(half, done).sentence == (
+        "mission_completed: the mission was not completed: item 1 of 1 (waypoint, 0 m north, 0 m east, 10 m high) was "
+        "missed by 6.9 m in height; 4 m are allowed (flown to the end at 4.00 s)"
     )
-    both = judged(hover, done, stop=Stop(3.99, "rollover")).sentence
-    assert both == "mission_completed: the mission was not completed; no_crash: crashed at 3.99 s (rollover)"
+    both = judged(half, done, stop=Stop(3.99, "rollover")).sentence
+    assert both.startswith("mission_completed: the mission was not completed: item 1 of 1 (waypoint, ")
+    assert both.endswith("; no_crash: crashed at 3.99 s (rollover)")
     own = Requirement("own", "not (eventually (crashed == 1))", "major")  # however the requirement is written
     assert judged(falling, own, stop=Stop(3.99, "hard landing")).sentence.startswith("own: crashed at 3.99 s (hard ")

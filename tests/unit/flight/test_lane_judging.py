@@ -68,11 +68,13 @@ def flown(lanes: int, count: int = 75, seed: int = 0) -> Trace:
         data[0, 20, plan.start["body.p_NB_N"] + 2, 2] = np.nan
         data[0, 30, plan.start["body.euler"], 3] = np.nan
     log = Log(plan, lanes, np.arange(count) * STEP_S, data, stops)
-    names = [*DERIVED, "time", "crashed", "completed", "fault_active", "navigator.mode"]
+    names = [*DERIVED, "time", "crashed", "completed", "landed", "fault_active", "navigator.mode"]
     names += [f"body.p_NB_N[{i}]" for i in range(3)] + [f"body.euler[{i}]" for i in range(3)]
     names += [name for channel in CHANNELS for name in (channel.value, channel.command) if name]
     starts = [0.0 if lane % 5 == 0 else float(random.uniform(0.0, 2.0)) for lane in range(lanes)]
-    return make_trace(log, dict.fromkeys([*names, *VELOCITIES]), starts)
+    done = [stop is not None and stop.reason == "mission completed" for stop in stops]
+    ends = {"completed": done, "landed": [lane % 2 == 0 for lane in range(lanes)]}
+    return make_trace(log, dict.fromkeys([*names, *VELOCITIES]), starts, ends)
 
 
 @pytest.mark.parametrize("text", NATIVE)

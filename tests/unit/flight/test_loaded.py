@@ -8,7 +8,7 @@ from pathlib import Path
 
 COMMAND = [
     "ironbird", "fly", "quad_f450", "--wind", "5", "--fault", "rotor.speed_loss@1:instance=1,severity=0.2,start=5",
-    "--require", "no_crash", "--until", "8",
+    "--require", "no_crash", "--until", "8", "--ends", "time",
 ]  # fmt: skip
 SCRIPT = """
 import runpy, sys

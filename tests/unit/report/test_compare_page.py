@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>"
 
 @pytest.fixture(scope="module")
 def hover() -> Flight:
-    return fly("quad_f450", control="truth", mission="hover", until_s=1.0)
+    return fly("quad_f450", control="truth", mission="hover", until_s=1.2, ends="time")
 
 
 def _page(flown: list[Compared], folder: Path) -> Page:

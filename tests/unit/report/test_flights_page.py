@@ -20,7 +20,7 @@ FAULT = "rotor.speed_loss@1:instance=1,severity=0.2,start=1"
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("kept")
     for name, faults in (("healthy", []), ("again", []), ("weak", [FAULT])):
-        flight = ib.fly("quad_f450", mission="hover", control="truth", until_s=2.0, faults=faults)
+        flight = ib.fly("quad_f450", mission="hover", control="truth", until_s=2.0, ends="time", faults=faults)
         ib.write_flight_folder(flight, folder / name)
     return {path.name: path for path in folder.iterdir()}
 

@@ -25,7 +25,7 @@ ALWAYS = {"flight.parquet", "flight.html", "order.toml", "summary.json"}
 
 @pytest.fixture(scope="module")
 def flight() -> Flight:
-    return fly("quad_f450", control="truth", seed=3, until_s=8.0)
+    return fly("quad_f450", control="truth", seed=3, until_s=8.0, ends="time")
 
 
 def under_px4(flight: Flight, *logs: Path) -> Flight:

@@ -94,7 +94,7 @@ def test_a_map_says_what_it_shows_in_which_unit_and_what_its_colours_mean() -> N
     assert words[0] == "Hover in wind"
     assert {"wind.speed_mps (m/s)", "fault.1.severity (0 to 1)", "pass", "fail"} <= set(words)
     assert {"0", "7.5", "0.2", "1"} <= set(words)  # numbers at the points that were flown, no others
-    assert any(word.startswith("where it turns") for word in words) and "void (a fault did not act)" not in words
+    assert any(word.startswith("where it turns") for word in words) and "void (nothing is verified)" not in words
     crosses = [path for path in svg.findall("path") if "stroke" in path.attrib]
     assert len(crosses) == 2  # the field that fails and its legend: not by colour alone
 

@@ -38,7 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def meeting(folder: Path) -> Scenario:
     """Two vehicles that take off 3 m apart; the follower is sent onto the leader."""
     follow = 'north_m = -3.0\nfollow = { vehicle = "leader", offset_m = [0.0, 0.0, 0.0] }\n'
-    text = one("leader", 'mission = "hover"\n') + one("follower", follow) + one("other", "east_m = 8.0\n")
+    text = (
+        one("leader", 'mission = "hover"\n') + one("follower", follow) + one("other", 'east_m = 8.0\nends = "time"\n')
+    )
     require = 'require = ["always (distance(leader, follower) > 2 m)", "always (gap(leader, other) > 2 m)"]'
     return scenario(folder / "meeting", text, 14.0, require)
 

@@ -135,7 +135,7 @@ def import_sequence(
     case: dict[str, Any] = {"id": id, "title": title, "note": note, "source": source, "vehicle": vehicle}
     case["mission"] = mission
     if not (line.since or line.lands):
-        case["until_s"] = line.time_s
+        case |= {"until_s": line.time_s, "ends": "time"}  # the published experiments ask for a crash alone
     case |= {"tags": ["rflysimsafe", f"map-{map_name}"], "set": settings, "fault": line.faults}
     case["require"] = [{"use": "no_crash"}]
     return Imported(case, tuple(dict.fromkeys(line.missing)))

@@ -39,6 +39,8 @@ def command(order: Order) -> str:
     words += [("--fault", injection.text()) for injection in order.faults]
     words += [("--require", requirement.text()) for requirement in order.requirements]
     words += [("--option", f"{key}={_option(value)}") for key, value in order.options.items()]
+    if order.ends:
+        words.append(("--ends", order.ends))
     if order.until_s is not None:
         words.append(("--until", exact(order.until_s)))
     if order.log_s != LOG_S:
@@ -47,6 +49,7 @@ def command(order: Order) -> str:
         words.append(("--replay", "tunings.json"))
     name = str(Path(order.vehicle).absolute()) if order.vehicle.endswith(".toml") else order.vehicle
     lines = [f"ironbird fly {shlex.quote(name)}", *(f"{key} {shlex.quote(value)}" for key, value in words)]
+    lines += ["--may-crash"] if order.may_crash else []
     return " \\\n    ".join(lines)
 
 

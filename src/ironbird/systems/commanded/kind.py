@@ -183,6 +183,9 @@ class CommandedKind(Kind):
         """Factor of real time: 1 if commands come from outside or a stick file is played, else None (no limit)."""
         return None if script or needs_no_client(getattr(options, "front", "")) else 1.0
 
+    def flies_mission(self, options: Options) -> bool:
+        return needs_no_client(getattr(options, "front", ""))
+
     def has_live_events(self, options: Options, *, has_mission: bool) -> bool:
         """Whether people or programs outside give commands, so that events are printed live."""
         return not needs_no_client(getattr(options, "front", ""))

@@ -17,7 +17,8 @@ from browser import Tab, chromium
 from flight_pages import ESTIMATES, FAULT, PLOTS, SPECTRA, Page, judged_as, numbers, page_of
 
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.judge import ERROR, FAIL, PASS, VERDICTS, Judgement, not_flown
+from ironbird.flight.judge import Judgement, not_flown
+from ironbird.flight.words import ERROR, FAIL, PASS, VERDICTS
 from ironbird.report.flight.page import Origin, write_flight_page
 from ironbird.runtime.state import Stop, start
 from ironbird.runtime.step import run
@@ -113,7 +114,8 @@ def test_a_fault_that_did_nothing_is_marked(tmp_path: Path) -> None:
 def test_the_page_of_an_interrupted_flight_says_error_and_that_the_command_flies_on(
     healthy: Flight, tmp_path: Path
 ) -> None:
-    cut = replace(judged_as(healthy, ERROR), log=replace(healthy.log, interrupted=True))
+    judged = replace(healthy.judged, verdict=ERROR, outcome="interrupted at 3.00 s")
+    cut = replace(healthy, judged=judged, log=replace(healthy.log, interrupted=True))
 
     page = page_of(cut, tmp_path)
 
@@ -186,10 +188,11 @@ def test_the_page_of_a_failed_flight_names_the_requirement_with_its_margin_and_m
 
     altitude = flight.log["terrain.height_above_ground"]
     top, moment = altitude.max(), flight.log.time()[altitude.argmax()]
-    low, crash = rows_of_requirements(page)
+    low, crash, mission = rows_of_requirements(page)
     assert low[:3] == ["always (altitude &lt; 9 m)  always (altitude &lt; 9 m)", "major", "broken"]
     assert low[3:5] == [f"{9.0 - top:.4g} m", f"{moment:.2f} s"]
     assert crash[0].startswith("no_crash") and crash[2] == "holds"
+    assert mission[0].startswith("mission") and mission[2] == "holds"
     assert '<span class="badge fail">fail</span>' in page.text
     (why,) = re.findall('<p class="why">(.*)</p>', page.text)
     assert why.startswith("always (altitude &lt; 9 m): altitude was ") and f" m at {moment:.2f} s; " in why
@@ -197,7 +200,8 @@ def test_the_page_of_a_failed_flight_names_the_requirement_with_its_margin_and_m
 
 def test_a_flight_without_requirements_must_not_crash_and_its_page_says_so(flight: Flight, page: Page) -> None:
     assert flight.stop is not None
-    (crash,) = rows_of_requirements(page)
+    crash, mission = rows_of_requirements(page)
+    assert mission[0].startswith("mission") and mission[2] == "broken"
     assert crash[0].startswith("no_crash") and crash[1:3] == ["critical", "broken"]
     assert crash[4] == f"{flight.log.time()[-1]:.2f} s"  # the last row
 

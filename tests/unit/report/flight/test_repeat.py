@@ -16,7 +16,7 @@ from ironbird.cli.options import options_of, order_from
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission, load_mission
-from ironbird.flight.order import Option, Order, Requirement, Weather, make_order
+from ironbird.flight.order import Option, Order, Requirement, Weather, load_order, make_order
 from ironbird.model.signal import Number
 from ironbird.report.flight.repeat import command, mission_toml, notes
 from ironbird.vehicles.load import load_vehicle
@@ -26,13 +26,17 @@ def test_the_command_gives_the_same_hash(tmp_path: Path) -> None:
     weather = Weather(2.0 / 3.0, 123.456789, 7.0, 1.1, 0.3, 0.7, 0.1)
     settings: dict[str, Number] = {"body.mass": 1.4 + 1e-9, "wind/gust.amplitude_N": [1.0, 0.0, 1 / 3]}
     fault = "rotor.speed_loss@1:instance=3,severity=0.123456789,start=1,shape=ramp,rise=0.7"
-    flown = fly("quad_f450", control="truth", weather=weather, seed=11, until_s=2.5, settings=settings, faults=[fault])
+    flown = fly(
+        "quad_f450", control="truth", weather=weather, seed=11, until_s=2.5, settings=settings, faults=[fault],
+        ends="completed or landed within 30 m of 0, 0", may_crash=True,
+    )  # fmt: skip
 
     words = shlex.split(command(flown.order).replace("\\\n", " "))
     result = CliRunner().invoke(app, [*words[1:], "--out", str(tmp_path)])
 
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 3, result.output  # cut off, as the one before
     assert json.loads((tmp_path / "summary.json").read_text())["sha256"] == flown.sha256
+    assert load_order(tmp_path / "order.toml").digest() == flown.order.digest()
 
 
 @pytest.mark.parametrize(
