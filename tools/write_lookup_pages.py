@@ -134,7 +134,8 @@ def requirements_page() -> str:
 
 RUN_NAMES = {
     "crashed": "1 at the end of a flight that ended in a crash, else 0",
-    "completed": "1 from the end of the mission on, else 0",
+    "completed": "1 at the end of a flight that completed its mission, in truth, else 0",
+    "landed": "1 at the end of a flight that ended on the ground, disarmed, after it was in the air, else 0",
     "fault_active": "1 from the start of the first fault on, else 0",
     "time": "time since the start of the flight",
 }

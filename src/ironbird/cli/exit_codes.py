@@ -24,5 +24,7 @@ def code_of(flight: Flight, *, strict: bool = False) -> int:
 
 
 def code_of_all(codes: Sequence[int]) -> int:
-    """The exit code of a verb that flies several times."""
+    """The exit code of a verb that flies: that of the flight, or of several flights together."""
+    if len(codes) == 1:
+        return codes[0]
     return INTERRUPTED if INTERRUPTED in codes else int(any(codes))

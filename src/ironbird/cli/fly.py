@@ -215,8 +215,7 @@ def fly(
             flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
                 print_flight(one, number if len(flown) > 1 else None)
-    codes = [one.code for one in flown]
-    raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
+    raise typer.Exit(code_of_all([one.code for one in flown]))
 
 
 fly.command_class = KindVerb  # type: ignore[attr-defined]

@@ -129,7 +129,7 @@ def make_folder(*names: str) -> Path:
 
 
 def _checked(root: Path, folder: Path) -> Path:
-    """A folder inside the cache, after a check that it and those between are nobody else's."""
+    """A folder inside the cache, after a check that it and those between belong to no other user."""
     inside = folder
     while inside != root:
         if problem := problem_of(inside):
