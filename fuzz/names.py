@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from ironbird.campaign.check import outline
 from ironbird.conditions.names import Names
+from ironbird.flight.outline import outline
 
 WORDS = (
     "always", "eventually", "historically", "once", "until", "not ", "and", "or", "implies", "within", "end", "rise(",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,8 +23,6 @@ from ironbird.campaign.planned import (
 )
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.scenarios import scenario_in, scenario_source
-from ironbird.compiler.flatten import Column
-from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
 from ironbird.credibility.evidence import level_of
 from ironbird.errors import (
@@ -42,25 +39,22 @@ from ironbird.faults.catalog import find_fault, read_fault
 from ironbird.faults.file import read_faults_file
 from ironbird.files.problems import Cut, Problem, Source, Words, near_words
 from ironbird.files.toml_text import KeyPath
-from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
+from ironbird.flight.outline import Outline, outline
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
 from ironbird.flight.taps import tapped
 from ironbird.flight.worlds import ordered_world
-from ironbird.model.diagram import Diagram, as_column
-from ironbird.model.signal import Signal
+from ironbird.model.diagram import as_column
 from ironbird.protocols.plan_file import parse_plan
 from ironbird.requirements import library
 from ironbird.requirements.meaning import parse_requirement
 from ironbird.scenario.grammar import scenario_names
 from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
-from ironbird.vehicles.external import with_links
-from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.kinds import vehicle_kind
-from ironbird.vehicles.load import Stamp, file_stamp, load_spec, load_vehicle, vehicle_path
+from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.spec import CLOSE, Integration
 from ironbird.world.files import world_names
@@ -69,51 +63,6 @@ from ironbird.world.sensors import SENSORS
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 DECIDING = {"id", "vehicle", "control", "world", "scenario", "vary"}  # keys without which the others cannot be checked
-
-
-class Outline:
-    """Names and units of a vehicle's parameters and signals, as checks need them, without compiling the model."""
-
-    def __init__(self, diagram: Diagram, step_s: float | None = None) -> None:
-        self.name, self.diagram = diagram.name, diagram
-        self.step_s = step_s  # step of the flight; None if its control system decides
-        self.log, self.p = Column("signal"), Column("parameter")
-        for path, block in diagram.blocks.items():
-            for name, signal in block.outputs.items():
-                self.log.append(f"{path}.{name}", signal)
-            for name, param in block.params.items():
-                self.p.append(f"{path}.{name}", param)
-
-    def params(self) -> dict[str, Signal]:
-        """All parameters of the vehicle by path."""
-        return dict(self.p.signals)
-
-    def signals(self) -> dict[str, Signal]:
-        """All signals of the vehicle by path."""
-        return dict(self.log.signals)
-
-    @functools.cached_property
-    def names(self) -> Names:
-        """The names that conditions may use."""
-        return names_of(self)
-
-
-def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple[str, ...] = ()) -> Outline:
-    """The outline of a vehicle; cached until its file changes."""
-    return _outline(str(vehicle), control, in_world, sights, file_stamp(vehicle_path(vehicle)))
-
-
-@functools.lru_cache(maxsize=64)
-def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...], stamp: Stamp) -> Outline:
-    inside = control not in OUTSIDE
-    if inside:
-        loaded = load_vehicle(vehicle, control=control)
-    else:
-        kind = kind_of(control)
-        fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
-        loaded = replace(fitted, diagram=with_links(fitted.diagram, kind.links(kind.options())))
-    placed = put_in_world(loaded, sights) if in_world else loaded
-    return Outline(placed.diagram, placed.integration.step_s if inside and control != "external" else None)
 
 
 def problems_of(case: Planned) -> list[Problem]:

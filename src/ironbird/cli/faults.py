@@ -84,7 +84,7 @@ def _data(fault: Fault, own: bool) -> dict[str, Any]:
 
 def _of_vehicle(faults: Iterable[Fault], vehicle: str) -> list[Fault]:
     """Those of which a vehicle has the part, under whatever number or name."""
-    from ironbird.campaign.check import outline
+    from ironbird.flight.outline import outline
     from ironbird.vehicles.load import usual_control
 
     known = outline(vehicle, usual_control(vehicle))

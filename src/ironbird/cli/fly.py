@@ -223,10 +223,12 @@ fly.command_class = KindVerb  # type: ignore[attr-defined]
 
 def _check(order: Order, count: int, beside: Sequence[str], *, twin: bool) -> None:
     """Refuse what cannot be flown, and print what the link will carry, before anything is compiled."""
+    from ironbird.flight.outline import check_requirements
     from ironbird.flight.systems import is_outside, kind_of, read_options, repeats
 
     if twin and not repeats(order.control, order.options, order.script):
         raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
+    check_requirements(order)
     if not is_outside(order.control):
         _check_log_step(order)
         if count > 1 or beside:
