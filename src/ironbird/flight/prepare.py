@@ -344,6 +344,7 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
     """The parameters of a model that a fault changes; raises if the vehicle lacks one."""
     known = model.params()
     targets: list[tuple[str, Change]] = []
+    whole = ""  # a parameter that has no axes
     for pattern, change in zip(injection.targets, injection.fault.changes, strict=True):
         hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
         if not hits and (parts := injection.parts_among(known)):
@@ -366,7 +367,10 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
             reason = f"parameter {wrong[0]} is in {known[wrong[0]].unit}, the fault says {change.unit}"
             raise FaultError(f"{injection.text()}: {reason}; give the fault's numbers in {known[wrong[0]].unit}")
         suffix = f"[{injection.axis}]" if injection.axis is not None and known[hits[0]].size > 1 else ""
+        whole = whole if suffix else hits[0]
         targets += [(path + suffix, change) for path in hits]
+    if injection.axis is not None and injection.fault.axis is None and not any("[" in path for path, _ in targets):
+        raise FaultError(f"{injection.text()}: {whole} has no axes, it acts on all of the signal; leave axis out")
     return targets
 
 

@@ -1,4 +1,9 @@
-"""Witness: the evidence that a fault acted, by comparison with the same flight without it."""
+"""Witness: the evidence that a fault acted, by comparison with the same flight without it.
+
+A difference counts as an effect if the part could show it: more than `NOISE_SHARE` of the noise of the healthy signal
+(the median change between two samples) and more than `ROUNDING` of its size. A severity below `LEAST_SEVERITY` does not
+count: in a closed loop any change grows into a visible difference.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,12 @@ from ironbird.blocks.controllers.mission_table import DISARMED
 from ironbird.faults.spec import Injection
 from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
+
+LEAST_SEVERITY = 1e-3  # of the full fault: less is ordered next to nothing, and feedback would still make a difference
+NOISE_S = 0.1  # between rows of a log whose changes are taken for noise
+NOISE_SHARE = 0.01  # of the median change of the healthy signal between two rows
+ROUNDING = 1e-9  # of the greatest size of the healthy signal
+TINY = 1e-12  # in the unit of the signal: less is no effect on any part
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,10 @@ class Witness:
         Mean difference in that time.
     ended_s : float
         End of the fault or of the comparison in s, whichever came first.
+    most : float, default inf
+        Largest difference at any time.
+    least : float, default 0.0
+        Difference from which on the part could show it; smaller ones are no effect.
     """
 
     injection: Injection
@@ -43,6 +58,8 @@ class Witness:
     largest: float  # largest difference while the fault was ordered and compared
     mean: float  # mean size of the difference in that time
     ended_s: float  # end of the fault or of the comparison, whichever came first
+    most: float = math.inf  # largest difference at any time, also after the fault
+    least: float = 0.0  # difference from which on the part could show it
 
     @functools.cached_property
     def ordered(self) -> str:
@@ -51,8 +68,12 @@ class Witness:
 
     @property
     def effective(self) -> bool:
-        """Whether the fault changed the signal."""
-        return math.isfinite(self.first_s)
+        """Whether the fault changed the signal by what the part could show, and was not ordered next to nothing."""
+        return math.isfinite(self.first_s) and self.most >= self.least and not self._is_nothing
+
+    @property
+    def _is_nothing(self) -> bool:
+        return self.injection.fault.has_severity and self.injection.severity < LEAST_SEVERITY
 
     def record(self) -> dict[str, object]:
         """The witness as plain data: the ordered fault, the signal, and the effect."""
@@ -73,9 +94,14 @@ class Witness:
         """The effect of the fault as text."""
         if not self.signal:
             return "ineffective; no signal of the vehicle or its control system shows it"
-        if not self.effective:
-            return f"ineffective; {self.signal} did not differ from the healthy twin"
         unit = "" if self.unit == "1" else f" {self.unit}"
+        if not math.isfinite(self.first_s):
+            return f"ineffective; {self.signal} did not differ from the healthy twin"
+        if self._is_nothing:
+            return f"ineffective; a severity of {self.injection.severity:g} is less than {LEAST_SEVERITY:g}"
+        if not self.effective:
+            size, least = f"{self.most:.2g}{unit}", f"{self.least:.2g}{unit}"
+            return f"ineffective; {self.signal} differed by {size} at most; less than {least} is below its own noise"
         return (
             f"acted on {self.signal} from {self.first_s:.3f} s; largest difference {self.largest:.4g}{unit}, "
             f"mean {self.mean:.4g}{unit}, compared until {self.ended_s:.3f} s"
@@ -106,10 +132,13 @@ def observe(
         return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
     rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(log.time_s.searchsorted(until_s)))
     time = log.time_s[:rows]
-    difference = np.zeros(max(0, rows - first_row))  # from `first_row` on
+    difference, most, least = np.zeros(max(0, rows - first_row)), 0.0, 0.0  # from `first_row` on
     if difference.size:
-        difference = np.abs(log.lane(signal, faulted)[first_row:rows] - twin.lane(signal, healthy)[: rows - first_row])
-        difference = difference if difference.ndim == 1 else difference.max(axis=1)
+        before = twin.lane(signal, healthy)[: rows - first_row]
+        each = np.abs(log.lane(signal, faulted)[first_row:rows] - before).reshape(len(before), -1)
+        difference = each.max(axis=1)
+        apart_s = float(time[1] - time[0]) if rows > 1 else 0.0
+        most, least = _size(each, before.reshape(len(before), -1), apart_s)
     differs = difference > 0.0
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
@@ -127,7 +156,23 @@ def observe(
         largest=float(during.max()) if during.size else 0.0,
         mean=float(during.mean()) if during.size else 0.0,
         ended_s=end,
+        most=most,
+        least=least,
     )
+
+
+def _size(each: np.ndarray, healthy: np.ndarray, apart_s: float) -> tuple[float, float]:
+    """Largest difference, and the smallest one that the part could show, of the entry [row, entry] that shows most.
+
+    Rows that are farther apart than `NOISE_S` show motion, not noise: then rounding alone counts.
+    """
+    changes = np.abs(np.diff(healthy, axis=0))
+    fresh = [column[column > 0.0] for column in changes.T]  # rows with a new sample
+    noise = np.array([np.median(column) if column.size and apart_s <= NOISE_S else 0.0 for column in fresh])
+    least = np.maximum(np.maximum(NOISE_SHARE * noise, ROUNDING * np.abs(healthy).max(axis=0)), TINY)
+    most = each.max(axis=0)
+    entry = int(np.argmax(most / least))
+    return float(most[entry]), float(least[entry])
 
 
 def _flying_rows(twin: Log, lane: int) -> int:

@@ -25,12 +25,12 @@ class SignalFault(Block):
 
     Order: first the element (Eq. 26: scale, offset, noise, then drift; after them spikes, saturation and replacement by
     a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it shows in values: delay,
-    a value that is stuck, samples that are lost). A drift grows from zero while its rate is not zero. A stuck value is
-    that of the first stuck sample and comes with fresh stamps; a lost sample leaves value and stamp as they were. A
-    delay that begins holds the value of that sample until the first delayed one arrives; a delayed value has a fresh
-    stamp too: its reader cannot detect that it is old. With neutral parameters the value is the input bit for bit, and
-    so it is at once when a fault ends. Not modelled: faults of single bits and pins (Eq. 23-25), which belong to the
-    chip models.
+    a value that is stuck, samples that are lost). All but delay, loss and the times of spikes act on each axis by
+    itself. A drift grows from zero while its rate is not zero. A stuck value is that of the first stuck sample and
+    comes with fresh stamps; a lost sample leaves value and stamp as they were. A delay that begins holds the value of
+    that sample until the first delayed one arrives; a delayed value has a fresh stamp too: its reader cannot detect
+    that it is old. With neutral parameters the value is the input bit for bit, and so it is at once when a fault ends.
+    Not modelled: faults of single bits and pins (Eq. 23-25), which belong to the chip models.
     """
 
     source = "[ChipLevel] Eq. 18-27"
@@ -38,13 +38,10 @@ class SignalFault(Block):
     stamp_in = In(unit="s", doc="the sensor's stamp")
     stamp = Out(unit="s", doc="time of the latest sample that came through; -1 before the first")
     count = State(unit="1", init=0.0, doc="samples since a fault of it began, up to the longest delay; 0 without")
-    was_stuck = State(unit="1", init=0.0, doc="whether the last sample was stuck")
     last_stamp = State(unit="s", init=NEVER, doc="stamp last given out")
 
     spike_rate = Param(unit="1/s", default=0.0, low=0.0, tunable=True, doc="spikes per second, at random times")
-    stuck = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 holds the value")
     lost = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 holds value and stamp")
-    replace = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 shows the replacement")
 
     def __init__(
         self,
@@ -84,6 +81,7 @@ class SignalFault(Block):
             "grain", Noise(shape=2 * ((size + 1) // 2), kind="uniform", doc="for noise and spikes; cheap when not used")
         )
         self.declare("drifted", State(unit=unit, shape=size, init=0.0, doc="drift so far"))
+        self.declare("was_stuck", State(unit="1", shape=size, init=0.0, doc="whether the last sample was stuck"))
         self.declare("held", State(unit=unit, shape=size, init=0.0, doc="value while stuck"))
         self.declare("last", State(unit=unit, shape=size, init=0.0, doc="value last given out"))
         param("scale", 1.0, "factor, Eq. 18", unit="1")
@@ -91,6 +89,8 @@ class SignalFault(Block):
         param("drift_rate", 0.0, "grows with time while not zero, Eq. 20", unit=PER_SECOND[unit])
         param("noise", 0.0, "deviation of added white noise, Eq. 21", low=0.0)
         param("spike_size", 0.0, "added for one sample with a random sign, Eq. 22")
+        param("stuck", 0.0, "1 holds the value", unit="1", low=0.0, high=1.0)
+        param("replace", 0.0, "1 shows the replacement", unit="1", low=0.0, high=1.0)
         param("replacement", 0.0, "shown while replace is 1: 0 for open, full scale for short, Eq. 24-25")
         param("low", -LIMIT, "saturation below")
         param("high", LIMIT, "saturation above")
@@ -103,9 +103,10 @@ class SignalFault(Block):
         checks = [
             *(p.scale[i] != 1 for i in range(self.size)),
             *(ca.fabs(p[name][i]) > 0 for name in ("offset", "drift_rate", "noise") for i in range(self.size)),
+            *(p[name][i] > 0 for name in ("stuck", "replace") for i in range(self.size)),
             *(p.low[i] > -LIMIT for i in range(self.size)),
             *(p.high[i] < LIMIT for i in range(self.size)),
-            *(p[name] > 0 for name in ("spike_rate", "stuck", "lost", "replace")),
+            *(p[name] > 0 for name in ("spike_rate", "lost")),
             *([p.delay > 0] if self.delay_samples else []),
         ]
         touched = checks[0]
