@@ -80,7 +80,8 @@ class Clock:
         """Offset, drift and residual of the clock as text."""
         if not self.verified:
             return f"clock offset not verified: {self.why}; the link sets the autopilot's clock, so 0 s is assumed"
-        pace = f", falling behind by {1e3 * self.drift:.2f} ms a second" if self.drift else ""
+        way = "falling behind" if self.drift > 0 else "gaining"
+        pace = f", {way} by {1e3 * abs(self.drift):.2f} ms a second" if self.drift else ""
         offset = f"{self.offset_s:.4f}".replace("-0.0000", "0.0000")
         residual = (
             f"residual {1e3 * self.residual_s:.2f} ms" if math.isfinite(self.residual_s) else "residual not known"

@@ -220,7 +220,9 @@ class AutopilotProcess(ABC):
                 )
             except OSError as error:
                 self.stop()
-                raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
+                other = isinstance(error, PermissionError) and owner is not None
+                hint = "; it is not run as root but as 'nobody', who must be able to read its folder" if other else ""
+                raise LinkError(f"{command[0]} cannot be started: {error.strerror}{hint}") from None
         if run is not None:
             run.share_processor_with(self._process.pid)
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")

@@ -449,7 +449,8 @@ static int is_random(const char *path) { return !strcmp(path, "/dev/urandom") ||
 static const char *there(const char *path, char *room)
 {
     const size_t folder = strlen(run_folder);
-    if (phase != 2 || !path || strncmp(path, "/tmp/px4", 8) || folder + strlen(path) >= PATH_MAX) return path;
+    if (phase != 2 || !path || folder + strlen(path) >= PATH_MAX) return path;
+    if (strncmp(path, "/tmp/px4_lock-", 14) && strncmp(path, "/tmp/px4-sock-", 14)) return path;
     snprintf(room, PATH_MAX, "%s/%s", run_folder, path + 5);
     return room;
 }
