@@ -139,7 +139,7 @@ def test_the_command_line_does_what_the_page_does(app: Served) -> None:
     refused = run(cli, ["app", "do", "arm", "flight=none", "--url", app.url])
     assert refused.exit_code == 1 and "refused: unknown flight" in refused.output
     ended = run(cli, ["app", "do", "end", f"flight={name}", "--url", app.url])
-    assert json.loads(ended.output)["verdict"] == "pass"
+    assert json.loads(ended.output)["verdict"] == "void"  # it had not left the ground yet
     assert app.ask(f"/report/{name}/flight.html")[0] == 200
     for wrong in ("http://127.0.0.1:1/?token=x", "nowhere"):
         failed = run(cli, ["app", "do", "arm", "--url", wrong])

@@ -10,7 +10,15 @@ import typer
 
 from ironbird.cli.exit_codes import WRONG, code_of, code_of_all
 from ironbird.cli.kind_options import spelled_out
-from ironbird.cli.options import ControlOption, OutOption, SeedsOption, UntilOption, WorkersOption, check_suite
+from ironbird.cli.options import (
+    ControlOption,
+    OutOption,
+    SeedsOption,
+    StrictOption,
+    UntilOption,
+    WorkersOption,
+    check_suite,
+)
 from ironbird.cli.output import (
     JsonOption,
     errors,
@@ -28,7 +36,7 @@ QuickOption = Annotated[bool, typer.Option("--quick", help="Short runs: they try
 
 def doctor(
     as_json: JsonOption = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
+    strict: StrictOption = False,
 ) -> None:
     """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
     from ironbird.autopilots.doctor import examine, shortened_list

@@ -207,7 +207,12 @@ UntilOption = Annotated[
     float | None, typer.Option(help="End after this many seconds at the latest.", min=0.001, max=1e7)
 ]
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Exit code 1 also if a requirement held without being put to the test.")
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit code 1 also for what is only told otherwise: a requirement that held without being put to the test; "
+        "in 'doctor' anything that is missing or busy.",
+    ),
 ]
 OUT_HELP = "Where to write: a folder, or a file if the result is one file; the command prints where it wrote."
 OutOption = Annotated[Path | None, typer.Option("--out", help=OUT_HELP)]
