@@ -214,8 +214,7 @@ def fly(
             flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
                 print_flight(one, number if len(flown) > 1 else None)
-    codes = [one.code for one in flown]
-    raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
+    raise typer.Exit(flown[0].code if len(flown) == 1 else code_of_all([one.code for one in flown]))
 
 
 fly.command_class = KindVerb  # type: ignore[attr-defined]
@@ -299,6 +298,8 @@ def _orders_beside(beside: Sequence[str], order: Order, mission: str | None) -> 
                 options=options,
                 seed=order.seed + number,
                 weather=order.weather,
+                ends=order.ends,
+                may_crash=order.may_crash,
                 until_s=order.until_s,
             )
         )
