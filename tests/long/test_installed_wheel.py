@@ -51,7 +51,7 @@ def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProce
 
 
 def test_it_flies_from_another_folder_and_repeats(installed: Path, tmp_path: Path) -> None:
-    done = run(installed, tmp_path, "fly", "quad_f450", "--mission", "hover", "--until", "5")
+    done = run(installed, tmp_path, "fly", "quad_f450", "--mission", "hover", "--until", "5", "--ends", "time")
     assert done.returncode == 0, done.stdout + done.stderr
     summary = json.loads((tmp_path / "out" / "quad_f450" / "summary.json").read_text())
     assert summary["verdict"] == "pass"

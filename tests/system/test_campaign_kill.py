@@ -33,6 +33,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 3.0
+ends = "time"
 wind.turbulence_mps = 5.0
 [[case.fault]]
 id = "rotor.speed_loss@1"

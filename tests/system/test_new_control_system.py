@@ -131,6 +131,9 @@ class ToyKind(Kind):
     options = ToyOptions
     longest_s = 7.0
 
+    def flies_mission(self, options):
+        return False  # it hovers
+
     def seat(self, task):
         return Seat(Toy(task.options))
 

@@ -172,14 +172,16 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
     "credibility: ironbird model credibility flight.ulg": [("flight.ulg", "flight.csv")],
     "credibility: ironbird model credibility flight.BIN": [("flight.BIN", "flight.csv"), ("10,40", "5,12")],
     "export: ironbird export c": [("--seconds 60", "--seconds 25")],
-    "export: ironbird fly quad_f450 --control fmu-plant": [("start=5'", "start=5' --until 8")],
+    "export: ironbird fly quad_f450 --control fmu-plant": [("start=5'", "start=5' --until 8 --ends time")],
     "firmware: ironbird board provant": [("provant", "provant --until 10")],
     "firmware: ironbird board provant --wall": [("--wall 20", "--wall 1 --until 4")],
-    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square": [("square", "square --until 5")],
-    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square --fault": [
-        ("start=10,end=10.1'", "start=2,end=2.1' --until 5")
+    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square": [
+        ("square", "square --until 5 --ends time")
     ],
-    "firmware: ironbird fly tiltrotor_provant --control firmware --image": [("spiral", "spiral --until 5")],
+    "firmware: ironbird fly tiltrotor_provant --control firmware --mission square --fault": [
+        ("start=10,end=10.1'", "start=2,end=2.1' --until 5 --ends time")
+    ],
+    "firmware: ironbird fly tiltrotor_provant --control firmware --image": [("spiral", "spiral --until 5 --ends time")],
     "firmware: ironbird campaign run": [("run firmware", "run firmware --sample 2")],
     "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --udp": [
         ("--udp 14560 --host 192.168.1.10", "--udp {board}"),
@@ -196,13 +198,13 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
     ],
     "identification: ironbird model identify": [("flight.ulg", "flight.csv")],
     "identification: ironbird model noise": [("still.ulg", "still.csv")],
-    "import-a-vehicle: ironbird fly quad_f450": [(".mix", ".mix --until 6")],
-    "import-a-vehicle: ironbird fly zagi": [("AUX1=rotor/1", "AUX1=rotor/1 --until 6")],
+    "import-a-vehicle: ironbird fly quad_f450": [(".mix", ".mix --until 6 --ends time")],
+    "import-a-vehicle: ironbird fly zagi": [("AUX1=rotor/1", "AUX1=rotor/1 --until 6 --ends time")],
     "learning: ironbird campaign dataset safety": [("--sample 60", "--sample 2")],
     "learning: ironbird campaign dataset my_cases.toml": [("--seeds 20", "--seeds 2")],
-    "learning: ironbird fly": [("hover", "hover --until 5")],
+    "learning: ironbird fly": [("hover", "hover --until 5 --ends time")],
     "reliability: ironbird vehicle reliability hexa_x": [("--campaign safety", "--campaign flown")],
-    "scenarios: ironbird fly quad_f450 --world forest --control avoid": [("0.3 m)'", "0.3 m)' --until 8")],
+    "scenarios: ironbird fly quad_f450 --world forest --control avoid": [("0.3 m)'", "0.3 m)' --until 8 --ends time")],
     "route: ironbird fly quad_f450 --control hardware": [("when=height > 5 m,duration=10'", "start=1' --mission none")],
     "route: ironbird connect route": [("udpin:14550", "udpin:{port}"), ("127.0.0.1:14551", "127.0.0.1:{other}")],
 }
@@ -212,10 +214,12 @@ ENDS_WITH = {  # the beginning of a command -> exit code that depends on the rea
     "autopilots: ironbird fly quad_f450 --control ardupilot --fault": 3,  # the stand-in has no such parameter
     "credibility: ironbird model credibility flight.ulg --drive": 1,  # it takes off: the ground is not in the model
     "logs: ironbird model credibility flight.ulg --drive": 1,  # as above
+    "control-from-outside: ironbird repeat": 3,  # nobody flew it
+    "route: ironbird fly quad_f450 --control hardware": 3,  # the board does not take off in so short a time
     "route: ironbird fly quad_f450 --control px4": 3,  # the stand-in hears no ground station: no packet to cut
 }
 STAND_IN = re.compile(r"--control (px4|ardupilot)\b")
-STILL_FLYING = 1  # a flight that passes and did not land
+NOT_FLOWN = 3  # the stand-in does not take off without a ground station
 
 
 def with_stand_in(command: str) -> str:
@@ -239,14 +243,15 @@ SERVERS: dict[
     "app: ironbird app": Server(r"Ctrl-C ends all flights"),
     "app: ironbird app do": None,
     "autopilots: ironbird connect autopilot": Server(r"ready", 130),
-    "control-by-mavlink: ironbird fly": Server(r"MAVLink on TCP", more_s=1.0),
-    "control-from-outside: ironbird fly quad_f450 --control mavlink": Server(r"MAVLink on TCP", more_s=1.0),
-    "control-from-outside: ironbird fly boat_otter --control mavlink": Server(r"MAVLink on TCP", more_s=1.0),
+    "control-by-mavlink: ironbird fly": Server(r"MAVLink on TCP", NOT_FLOWN, more_s=1.0),
+    "control-from-outside: ironbird fly quad_f450 --control mavlink": Server(r"MAVLink on TCP", NOT_FLOWN, more_s=1.0),
+    "control-from-outside: ironbird fly boat_otter --control mavlink": Server(r"MAVLink on TCP", NOT_FLOWN, more_s=1.0),
     "firmware: ironbird board firmware run provant.elf --gdb": Server(r"target remote", 130),
     "hardware-in-the-loop: ironbird connect autopilot": Server(r"ready", 130),
     "hardware-in-the-loop: python -m ironbird.transport.serial_wire": Server(r"/dev/pts/\d+"),
     "logs: ironbird app --logs": Server(r"Ctrl-C ends all flights"),
-    "rflysim: ironbird connect rflysim": Server(r"vehicle \d: \w+; commands UDP", more_s=3.0),
+    "rflysim: ironbird connect rflysim": Server(r"vehicle \d: \w+; commands UDP", NOT_FLOWN, more_s=3.0),
+    "rflysim: ironbird connect rflysim --vehicles": Server(r"vehicle \d: \w+; commands UDP", 1, more_s=3.0),
     "route: ironbird connect route": Server(r"gcs: udp"),
 }
 SAYS: dict[str, list[str]] = {  # the beginning of a command -> patterns of what it prints
@@ -477,7 +482,7 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
     if "--control hardware" in text:
         text += " --until 3"
     if STAND_IN.search(text):
-        text, code = with_stand_in(text), entry(ENDS_WITH, page, command.text) or STILL_FLYING
+        text, code = with_stand_in(text), entry(ENDS_WITH, page, command.text) or NOT_FLOWN
     server = entry(SERVERS, page, command.text)
     if server is not None:
         process, said = shell.start(text, server.ready)

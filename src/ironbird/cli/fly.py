@@ -167,9 +167,8 @@ def fly(
     witness. Ctrl-C ends the flight early; what was flown until then is kept. 'ironbird repeat FOLDER' flies the same
     order again.
 
-    A flight passes if it ends as ordered (--ends), judged on the true state, does not crash, and meets its
-    requirements. Exit code: 0 pass, 1 fail, 2 error, 3 void (nothing was flown, it was cut off, or a fault did not
-    act), 130 interrupted.
+    A flight passes if it ends as ordered (--ends), in truth, does not crash, and meets its requirements. Exit code:
+    0 pass, 1 fail, 2 error, 3 void (nothing was flown, it was cut off, or a fault did not act), 130 interrupted.
 
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
 
@@ -301,6 +300,8 @@ def _orders_beside(beside: Sequence[str], order: Order, mission: str | None) -> 
                 options=options,
                 seed=order.seed + number,
                 weather=order.weather,
+                ends=order.ends,
+                may_crash=order.may_crash,
                 until_s=order.until_s,
             )
         )

@@ -154,7 +154,14 @@ def run_bench(
     seed: int = 0,
 ) -> Bench:
     """Fly a mission with the board and with the kernel's own law; `faults` act on the board's flight only."""
-    common: dict[str, Any] = {"mission": mission, "until_s": until_s, "seed": seed, "log_s": CONTROL_SAMPLE_S}
+    ends = "" if until_s is None else "time"
+    common: dict[str, Any] = {
+        "mission": mission,
+        "until_s": until_s,
+        "ends": ends,
+        "seed": seed,
+        "log_s": CONTROL_SAMPLE_S,
+    }
     order = make_order(vehicle, control="firmware", options=dict(options or {}), faults=list(faults), **common)
     fitted = fit(order)
     system = take_seat(order, fitted, trust=Trust.by_hand(options)).system

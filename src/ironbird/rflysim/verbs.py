@@ -42,6 +42,7 @@ from ironbird.cli.options import (
 from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.files import option_texts as texts
+from ironbird.flight.ends import TIME
 from ironbird.rflysim.ports import LOOPBACK, MOST_VEHICLES
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def rflysim(
                 faults=faults_of(fault, faults_file),
                 requirements=require or [],
                 until_s=until or LONGEST_S,
+                ends=TIME,  # its clients command what is flown
                 place=home_of(home, year, vehicle),
             )
             options = {
