@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -596,7 +597,25 @@ def _fault_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]
     problems = []
     for number, table in enumerate(case.data.get("fault", [])):
         problems += list(_one_fault(case, ("fault", number), table, outlines))
+        problems += _too_late(case, ("fault", number), table)
     return problems
+
+
+def _too_late(case: Planned, path: KeyPath, table: Mapping[str, Any]) -> list[Problem]:
+    """The problem of a fault that can only begin after the end of the flight."""
+    until_s, start_s = case.data.get("until_s"), table.get("start_s", 0.0)
+    least_s, most_s = (min(_numbers(start_s), default=0.0), max(_numbers(until_s), default=math.inf))
+    if table.get("when") or least_s < most_s:
+        return []
+    message = f"it begins at {least_s:g} s, and the flight ends at {most_s:g} s: it cannot act"
+    return [case.problem((*path, "start_s"), message, "begin earlier, or write a longer until_s")]
+
+
+def _numbers(value: Any) -> list[float]:
+    """The numbers that a quantity takes, or its bounds; none for a word or what is not given."""
+    if is_spread(value):
+        return [float(number) for number in Spread.model_validate(value).extremes()]
+    return [float(value)] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
 def _one_fault(

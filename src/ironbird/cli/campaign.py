@@ -187,6 +187,7 @@ def _fly(
     write_campaign_folder(database, campaign, folder)
     counts = database.counts(campaign)
     rows = {verdict: str(count) for verdict, count in counts.items() if count}
+    rows["as expected"] = f"{sum(result.as_expected for result in results)} of {len(results)}"
     untested = sum(bool(result.untested) for result in results if result.verdict == "pass")
     if untested:
         rows["passes with a requirement not put to the test"] = str(untested)
@@ -380,10 +381,7 @@ def show(
             typer.echo("not flown yet")
             return
         rows = {"verdict": result.verdict, "why": result.sentence, "score": f"{result.score:.3f} ({result.level})"}
-        rows |= {
-            j.name: "\n".join(filter(None, [f"{j.status}, margin {j.margin:.4g}", j.sentence, j.untested]))
-            for j in result.judgements
-        }
+        rows |= {j.name: "\n".join(filter(None, [j.words(), j.sentence, j.untested])) for j in result.judgements}
         rows["sha256"] = result.sha256
         print_table(rows, flight)
 

@@ -91,6 +91,7 @@ def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
     caused = [event for event in _unmatched(own, other) if event.time_s >= first_s]
     began = [(w.first_s, w.injection.fault.id) for w in faulted.flight.witnesses if w.effective]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
+    begin_s = min(begin_s, first_s)  # a witness is dated by the first row of the log that shows it
     return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))
 
 

@@ -173,6 +173,8 @@ class Flight(Flown):
             "verdict": self.judged.verdict_text if self.verdict == PASS else f"{self.verdict}: {self.judged.sentence}",
             "wind": order.weather.describe(),
         }
+        for number, judgement in enumerate(self.judged.judgements[: len(order.requirements)], start=1):
+            rows[f"requirement {number}"] = f"{judgement.name}: {judgement.words()}"
         for number, judgement in enumerate(self.judged.untested, start=1):
             rows[f"not tested {number}"] = f"{judgement.name}: {judgement.untested}"
         for number, injection in enumerate(order.faults, start=1):

@@ -13,7 +13,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -29,9 +29,10 @@ from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
 from ironbird.flight.systems import OUTSIDE, kind_of, read_options
 from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
-from ironbird.requirements.explain import explain
+from ironbird.requirements.explain import explain, unit_of
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
+from ironbird.requirements.library import Severity
 from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
@@ -44,6 +45,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
 from ironbird.vehicles.load import load_spec
 
+SEVERITIES = get_args(Severity)  # the worst first
 NO_CRASH = Requirement.of("no_crash")
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
@@ -89,6 +91,11 @@ class Judgement:
     def holds(self) -> bool:
         """Whether the flight meets it."""
         return self.margin >= 0.0
+
+    def words(self) -> str:
+        """Status and margin as text."""
+        unit = "" if self.unit in ("", "1") else f" {self.unit}"
+        return self.status + (f", margin {self.margin:.4g}{unit}" if math.isfinite(self.margin) else "")
 
     @property
     def status(self) -> str:
@@ -295,6 +302,7 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
     required = [requirements_of(order) for order in orders]
     texts = dict.fromkeys(requirement.formula for requirements in required for requirement in requirements)
     formulas = {text: _formula(text, model) for text in texts}
+    units = {text: unit_of(formula) for text, formula in formulas.items()}
     channels = channels_of(model)
     names = [name for formula in formulas.values() for name in formula.signals]
     names += [name for c in channels for name in (c.value, c.command) if name]
@@ -322,7 +330,8 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
         judgements, alone, events = [], None, dict[str, str]()  # a single-lane copy is made if something is broken
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
-            time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
+            time_s, sentence, broken_s = math.nan, "", math.nan
+            unit = units[requirement.formula]
             if requirement.formula == NO_CRASH.formula and margin >= 0.0 and end.falling:
                 margin, time_s, sentence, broken_s = -math.inf, flight.ended_s, end.falling, flight.ended_s
             elif margin < 0.0:
@@ -446,7 +455,7 @@ def _verdict(
         return ERROR, f"{flight.rig_failure} ({ending})", False
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending, False
-    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
+    broken = sorted((j for j in judgements if not j.holds), key=_by_severity)
     proof = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
     if broken:
         early = _is_early(broken, flight)
@@ -460,16 +469,33 @@ def _verdict(
         cure = 'ends = "time" judges only what was flown'
         why = f"cut off at {flight.ended_s:g} s, before the mission was completed: {end.where}; {cure}"
         return VOID, why + proof, False
-    idle = [witness for witness in flight.witnesses if not witness.effective]
+    idle = [number for number, witness in enumerate(flight.witnesses) if not witness.effective]
     if idle:
-        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})", False
+        return VOID, f"the fault did not act: {_why_idle(idle[0], flight)} ({ending})", False
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
     return PASS, f"{ending}{vacuous}{proof}", False
 
 
 def _is_early(broken: Sequence[Judgement], flight: Flown) -> bool:
     """Whether the first violation came before any fault of the flight began."""
-    return bool(flight.order.faults and broken) and broken[0].broken_s < min(_begins_s(flight), default=math.inf)
+    first_s = min((j.broken_s for j in broken if not math.isnan(j.broken_s)), default=math.inf)
+    return bool(flight.order.faults) and first_s < min(_begins_s(flight), default=math.inf)
+
+
+def _by_severity(judgement: Judgement) -> tuple[int, bool, float]:
+    """The order in which broken requirements are named: the most severe first, of equal ones the earliest."""
+    rank = SEVERITIES.index(judgement.severity) if judgement.severity in SEVERITIES else len(SEVERITIES)
+    return rank, math.isnan(judgement.broken_s), judgement.broken_s
+
+
+def _why_idle(number: int, flight: Flown) -> str:
+    """Why a fault did not act."""
+    injection, begin_s = flight.order.faults[number], _begins_s(flight)[number]
+    if math.isinf(begin_s):
+        return f"{injection.text()}: its condition never held"
+    if begin_s >= flight.ended_s:
+        return f"{injection.text()}: it would begin at {begin_s:g} s, after the end of the flight"
+    return flight.witnesses[number].sentence()
 
 
 def _modes(log: Log) -> list[list[list[float]]]:

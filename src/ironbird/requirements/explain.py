@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -252,6 +252,21 @@ class _Search:
         if not (isinstance(other, Number) and other.is_word):
             return ""
         return next((word for word, number in self.formula.words.items() if number == value), "")
+
+
+def unit_of(formula: Formula) -> str:
+    """SI unit of a requirement's margin, if all its comparisons have the same; "1" for flags alone, else empty."""
+    units = {unit for unit in _units(formula.root) if unit != "1"}
+    return next(iter(units), "1") if len(units) <= 1 else ""
+
+
+def _units(node: Node) -> Iterator[str]:
+    if isinstance(node, Compare):
+        yield _si_unit(node.left, node.right)
+    elif isinstance(node, Join | Until):
+        yield from (*_units(node.left), *_units(node.right))
+    else:
+        yield from _units(node.child)
 
 
 def _is_constant(term: Term) -> bool:
