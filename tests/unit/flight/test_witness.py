@@ -108,3 +108,24 @@ def test_a_vehicle_without_the_signal_has_nothing_to_show() -> None:
     found = seen(log_of(still(3)), log_of(still(3)), "rotor.stuck@1:instance=1")
 
     assert (found.signal, found.effective) == ("", False) and "no signal" in found.effect()
+
+
+def test_a_difference_that_the_part_could_not_show_is_no_effect() -> None:
+    tiny = seen(log_of(moved(10, {5: 1e-10})), log_of(still(10)))  # of a wind of 2 m/s: less than rounding shows
+    assert not tiny.effective and "less than 2e-09 m/s is below its own noise" in tiny.effect()
+    assert seen(log_of(moved(10, {5: 1e-8})), log_of(still(10))).effective
+
+
+def test_noise_of_the_healthy_signal_hides_what_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ironbird.flight.witness.NOISE_S", STEP_S)
+    noisy = [[0.0, 2.0 + 0.5 * (row % 2), 0.0] for row in range(10)]
+    for size, seen_at_all in ((0.004, False), (0.006, True)):  # one hundredth of 0.5 m/s is 0.005 m/s
+        faulted = [list(row) for row in noisy]
+        faulted[5][1] += size
+        assert seen(log_of(faulted), log_of(noisy)).effective == seen_at_all
+
+
+def test_next_to_nothing_is_no_fault_however_the_loop_answers() -> None:
+    nothing = "wind.steady@1:axis=1,severity=0.0009,start=2,end=4"
+    found = seen(log_of(moved(10, {5: 3.0})), log_of(still(10)), nothing)
+    assert not found.effective and "a severity of 0.0009 is less than 0.001" in found.effect()
