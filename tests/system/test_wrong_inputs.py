@@ -20,6 +20,10 @@ from ironbird.cli.tree import PANELS, SYNONYMS, VERBS
 MOST_CPU_S = 1.0
 TRIES = 3
 
+DESIGN = (
+    "vehicle design evaluate --motor 'SunnySky A2814 KV900' --propeller 'APC 10x4.5' --esc 'lesson ESC' "
+    "--battery 'lesson 3S 4000'"
+)
 # Command line -> words that the message has: place and value first, then the cure
 LINES: list[tuple[str, tuple[str, ...]]] = [
     # the tree itself
@@ -72,6 +76,8 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     # fly: options
     ("fly quad_f450 --windd 5", ("--windd", "did you mean --wind")),
     ("fly quad_f450 --twin=3", ("--twin takes no value", "write --twin alone")),
+    ("fly quad_f450 --twin", ("--twin compares with a flight without faults", "give a --fault")),
+    ("fly quad_f450 --control hardware --port /dev/nosuch", ("/dev/nosuch", "no such device", "plugged in?")),
     ("fly quad_f450 --folder x", ("--folder is an option of px4, ardupilot, fmu", "add --control px4")),
     ("fly quad_f450 --control mavlink --folder x", ("--folder is an option of px4", "'mavlink' does not have it")),
     ("fly quad_f450 --control px5", ("control system 'px5'", "did you mean 'px4'?")),
@@ -83,6 +89,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --param MPC_XY=3", ("--param 'MPC_XY=3'", "--control px4", "--set")),
     ("fly quad_f450 --option foo", ("--option 'foo'", "KEY=VALUE")),
     ("fly quad_f450 --replay any.json", ("any.json is not a record of tunings", "give the tunings.json")),
+    ("fly quad_f450 --replay nothing.json", ("nothing.json is not a record of tunings", "give the tunings.json")),
     # fly: names
     ("fly quad_f450 --mission sqare", ("unknown mission 'sqare'", "did you mean 'square'?")),
     ("fly quad_f450 --mission none.plan", ("--mission 'none.plan'", "No such file", "'ironbird mission list'")),
@@ -92,6 +99,8 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --fault GPS", ("unknown fault 'GPS'", "did you mean 'gnss.")),
     ("fly quad_f450 --fault rotor.speed_loss", ("'rotor.speed_loss'", "did you mean 'rotor.speed_loss@1'")),
     ("fly quad_f450 --fault rotor.speed_loss@1:severity=2", ("severity 2", "outside 0 .. 1")),
+    ("fly quad_f450 --fault rotor.speed_loss@1:severity=20%", ("got '20%'", "from 0 to 1, for example 0.2")),
+    ("fly quad_f450 --fault 'rotor.speed_loss@1:start=5 s'", ("got '5 s'", "without a unit, for example start=5")),
     ("fly quad_f450 --fault rotor.speed_loss@1:instnce=1", ("'instnce'", "did you mean 'instance'")),
     ("fly quad_f450 --fault rotor.speed_loss@1:begin=3", ("'begin'", "did you mean 'start'?")),
     ("fly quad_f450 --fault rotor.speed_loss:start=3", ("'rotor.speed_loss'", "did you mean 'rotor.speed_loss@1'")),
@@ -122,14 +131,21 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("vehicle step quad_f450 roll --sweep body.mass", ("--sweep 'body.mass'", "PATH=FIRST:LAST:COUNT")),
     ("vehicle step quad_f450 --control px4", ("--control 'px4'", "truth or reference")),
     ("vehicle autotune quad_f450 --bandwidth 1000", ("--bandwidth '1000'", "from 0.02 to 300")),
+    ("vehicle autotune quad_f450", ("give a bandwidth", "--bandwidth 10")),
+    ("vehicle check text.toml", ("text.toml:5:1", "'1.5' does not fit here", "write a number")),
+    ("vehicle check twice.toml", ("twice.toml:5:14", "key 'mass_kg' is given twice", "keep one")),
     ("vehicle blocks Motr", ("block 'Motr'", "did you mean 'Motor'")),
     ("vehicle mixer README.md", ("README.md", "a mixer begins with")),
     ("vehicle design parts motr", ("'motr'", "did you mean 'motor'?")),
+    (f"{DESIGN} --mass 1.5 --payload 300", ("--payload '300'", "with its unit", "0.5kg")),
+    (DESIGN.replace("SunnySky A2814 KV900", "A2814"), ("motor 'A2814'", "'SunnySky A2814 KV900'")),
     ("vehicle set nofolder body.mass=1", ("nofolder/control.sock", "ironbird fly")),
     # model, export
     ("model identify none.ulg --vehicle quad_f450 --free mass", ("none.ulg: no such file", ".ulg (PX4)")),
     ("model identify README.md --vehicle quad_f450 --free mass", ("README.md is no record", ".parquet or .csv")),
     ("model identify words.csv", ("--vehicle is missing", "'ironbird vehicle list'")),
+    ("model identify words.csv --vehicle quad_f450 --free mass --window 50,10", ("50 s is not before 10 s", "earlier")),
+    ("model credibility words.csv --drive --vehicle quad_f450 --window 50,10", ("50 s is not before 10 s", "earlier")),
     ("model excite swep", ("'swep'", "did you mean 'sweep'?")),
     ("model credibility words.csv", ("words.csv", "--drive with --vehicle")),
     ("export cc quad_f450", ("exporter 'cc'", "did you mean 'c'?")),
@@ -146,6 +162,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("case check table.toml", ("table.toml:2:6", "not valid TOML", "correct this line")),
     ("case check case.toml", ("case.toml:1:1", "schema", "begin it with schema = 1")),
     # campaign, evidence, scenario
+    ("case check table_case.toml", ("table_case.toml:2:1", "a table does not fit here", "write [[case]]")),
     ("campaign run nosuch", ("suite 'nosuch'", "known: autopilots")),
     ("campaign run case.toml", ("case.toml:1:1", "begin it with schema = 1")),
     ("campaign run safety --tag multicoptr", ("tag 'multicoptr'", "did you mean 'multicopter'")),
@@ -167,6 +184,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("evidence verify folder", ("folder is no evidence pack", "SHA256SUMS", "give the evidence.zip")),
     ("evidence verify other.zip", ("SHA256SUMS",)),
     ("scenario fly nosuch", ("scenario 'nosuch'", "known: landing_on_a_deck")),
+    ("scenario run landing_on_a_deck", ("'run'", "did you mean 'ironbird scenario fly'?")),
     # system, connect, board, log, bench, app, the rest
     ("system show px5", ("'px5'", "did you mean 'px4'?")),
     ("connect route --link a", ("link 'a'", "NAME=WHERE")),
@@ -207,6 +225,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "number.toml").write_text('id = "x"\n\n[body]\nmass_kg = 1.4.2\n')
     (made / "value.toml").write_text('id = "x"\n[body]\nmass = \n')
     (made / "case.toml").write_text('[[case]]\nid = "a"\nvehicle = "quad_f450"\n')
+    (made / "nothing.json").write_text("{}")
+    own = 'schema = 1\nid = "x"\nbase = "quad_f450"\n[body]\n'
+    (made / "text.toml").write_text(f'{own}mass_kg = "1.5"\n')
+    (made / "twice.toml").write_text('id = "x"\nbase = "quad_f450"\n[body]\nmass_kg = 1.5\nmass_kg = 1.6\n')
+    (made / "table_case.toml").write_text('schema = 1\n[case]\nid = "a"\nvehicle = "quad_f450"\n')
     with zipfile.ZipFile(made / "other.zip", "w") as other:
         other.writestr("a.txt", "no evidence")
     return made

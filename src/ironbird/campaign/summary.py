@@ -146,6 +146,13 @@ class Difference:
     only_after: list[str]
     same: int  # flights with equal hashes of their logs
 
+    def __repr__(self) -> str:
+        counts = {
+            "other verdicts": len(self.verdicts), "other margins": len(self.margins), "redefined": len(self.redefined),
+            "only before": len(self.only_before), "only after": len(self.only_after), "same": self.same,
+        }  # fmt: skip
+        return f"Difference({', '.join(f'{what}: {count}' for what, count in counts.items())})"
+
     def redefinitions(self) -> dict[str, int]:
         """Number of flights by redefined part."""
         return dict(Counter(", ".join(what) for what in self.redefined.values()))

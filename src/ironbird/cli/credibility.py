@@ -10,16 +10,16 @@ import typer
 from ironbird.cli.exit_codes import EXIT_CODES
 from ironbird.cli.options import (
     OtherVehicleOption,
-    OutPathOption,
+    OutOption,
     SalvageOption,
     SetOption,
     TestsOption,
     WindowOption,
     check_record,
-    numbers_of,
     settings_of,
+    window_of,
 )
-from ironbird.cli.output import JsonOption, errors, print_json, print_report
+from ironbird.cli.output import JsonOption, errors, lead_to, print_json, print_report, results_folder
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.files.work import working
 
@@ -59,11 +59,12 @@ def credibility(
     evidence: Annotated[
         str | None, typer.Option(metavar="MODULE", help="Write the result into the vehicle's evidence sheet.")
     ] = None,
-    out: OutPathOption = Path("out/credibility"),
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a real record with simulated ones, or with a model that the recorded commands drive."""
     with errors():
+        asked = window_of(window)
         _check(real, simulated, vehicle, mean, drive=drive, setpoints=setpoints, evidence=evidence)
     from ironbird.credibility.compare import compare
     from ironbird.credibility.evidence import add_entry
@@ -72,8 +73,6 @@ def credibility(
 
     with errors():
         plan = _plan(tests, mean, weight or [], tolerance)
-        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
-        asked = (span[0], span[1]) if span else None
         with working(f"reading {real.name}"):
             record = read_record(real, columns=plan.columns("real"), salvage=salvage)
         if drive:
@@ -91,9 +90,11 @@ def credibility(
         if evidence:
             assert vehicle is not None
             add_entry(comparison, vehicle, evidence)
-        page = _write(comparison, out, title, vehicle)
+        with results_folder(out, "credibility") as folder:
+            page = _write(comparison, folder, title, vehicle)
     if as_json:
         print_json(credibility_numbers(comparison), "ironbird/credibility/1")
+        lead_to(page)
     else:
         typer.echo(title)
         given = [str(real), *(["--tests", str(tests)] if tests else []), *(["--window", window] if window else [])]

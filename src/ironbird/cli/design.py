@@ -20,7 +20,16 @@ from ironbird.cli.options import (
     numbers_of,
     settings_of,
 )
-from ironbird.cli.output import JsonOption, errors, figure, print_columns, print_json, print_table, progress_bar
+from ironbird.cli.output import (
+    JsonOption,
+    errors,
+    figure,
+    lead_to,
+    print_columns,
+    print_json,
+    print_table,
+    progress_bar,
+)
 from ironbird.errors import IronbirdError, shortened
 from ironbird.files.work import working
 
@@ -176,6 +185,7 @@ def step(
             heads, rows = ["gains"], [["as they are", *row] for row in rows]
         print_columns([*heads, *ANSWER_HEAD], rows, title)
         typer.echo(f"report: {page}")
+    lead_to(page)
     raise typer.Exit(int(any(answer.failure for answer in answers)))
 
 
@@ -216,6 +226,7 @@ def margins(
         rows = [[r.axis, *margin_cells(r.margins)] for r in responses]
         print_columns(MARGIN_HEAD, rows, f"{vehicle}: margins {where}")
         typer.echo(f"report: {page}")
+    lead_to(page)
     raise typer.Exit(int(not all(r.margins.stable for r in responses)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +33,8 @@ def pack(
 ) -> None:
     """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file.
 
-    The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'.
+    The pack holds every file that was flown and repeats on any machine: 'ironbird evidence repeat evidence.zip'. Where
+    an earlier pack is, the new one is evidence-2.zip, …; --out replaces the file that it names.
     """
     from ironbird.campaign.signature import check_key
 
@@ -51,7 +53,7 @@ def pack(
         campaign = database.campaign(name)
         cases, results = list(database.cases(campaign)), database.results(campaign)
         tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
-        path = out or database.folder / name / "evidence.zip"
+        path = out or _new_file(database.folder / name / "evidence.zip")
         if missing := len(cases) - len(results):
             said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
             typer.secho(f"warning: {said}", fg="red", err=True)
@@ -71,6 +73,15 @@ def pack(
     figures = {"verdicts": dict(verdicts), "files": len(sums), "signed": sign is not None, "path": str(path)}
     print_sentence(
         f"flights: {text}\n{len(sums)} files{', signed' if sign else ''}: {path}", f"Evidence of {name}", figures
+    )
+
+
+def _new_file(path: Path) -> Path:
+    """The path, or with a number if there is a file already: an earlier pack, which may be signed, is kept."""
+    return next(
+        name
+        for number in itertools.count(1)
+        if not (name := path if number == 1 else path.with_stem(f"{path.stem}-{number}")).exists()
     )
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ironbird.cli.completion import fault_names
 from ironbird.cli.options import FaultsFileOption, OtherVehicleOption, OutOption
-from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
+from ironbird.cli.output import JsonOption, errors, lead_to, print_columns, print_json, print_table
 from ironbird.errors import FaultError
 from ironbird.files.work import working
 
@@ -138,6 +138,8 @@ def show_fault(
         with working(f"flying {said.id} and its healthy twin"):
             sentence, page = _shown(order, vehicle, out or Path("out") / "faults" / said.id)
         print_table({**rows, "witness": sentence, "report": str(page or "-")}, said.id)
+        if page is not None:
+            lead_to(page)
 
 
 def _shown(order: Injection, vehicle: str | None, folder: Path) -> tuple[str, Path | None]:

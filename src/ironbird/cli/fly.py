@@ -57,6 +57,7 @@ from ironbird.cli.output import (
     WrittenFlight,
     ending_in_order,
     errors,
+    lead_to,
     print_flight,
     print_json,
     print_report,
@@ -225,6 +226,8 @@ def _check(order: Order, count: int, beside: Sequence[str], *, twin: bool) -> No
     from ironbird.flight.outline import check_requirements
     from ironbird.flight.systems import is_outside, kind_of, read_options, repeats
 
+    if twin and not order.faults:
+        raise OrderError("--twin compares with a flight without faults: give a --fault, or leave --twin out")
     if twin and not repeats(order.control, order.options, order.script):
         raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
     check_requirements(order)
@@ -527,8 +530,10 @@ def compare(
             raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
         with working("reading the flights"):
             kept = [read_flight(folder) for folder in flights]
-        page = out or Path("out/compare/compare.html")
-        with working("writing the page of the comparison"):
+        as_file = out is not None and out.suffix and not out.is_dir()
+        where: AbstractContextManager[Path | None] = nullcontext() if as_file else results_folder(out, "compare")
+        with where as into, working("writing the page of the comparison"):
+            page = into / "compare.html" if into is not None else Path(out or "compare.html")
             write_flights_page(kept, page)
         parted = [partings(kept[0].log, other.log) for other in kept[1:]]
         equal = all(
@@ -539,6 +544,7 @@ def compare(
         first = [vars(one[0]) if one else None for one in parted]
         data = {"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first}
         print_json({**data, "page": str(page)}, "ironbird/flight-comparison/1")
+        lead_to(page)
     else:
         rows = {key: " | ".join(values) for key, values in ordered_differently(kept).items()}
         rows |= {

@@ -11,6 +11,7 @@ import typer
 from ironbird.cli.completion import log_files
 from ironbird.cli.options import OutOption
 from ironbird.cli.output import errors, print_columns, print_report, print_table, results_folder
+from ironbird.files.work import working
 
 if TYPE_CHECKING:
     from ironbird.protocols.flight_log import FlightLog
@@ -113,6 +114,6 @@ def convert(
     """
     from ironbird.report.log_formats import convert_log
 
-    with errors():
+    with errors(), working(f"converting {log.name} to {to}"):
         path = convert_log(log, to, out)
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

@@ -21,8 +21,9 @@ from ironbird.cli.options import (
     check_record,
     numbers_of,
     settings_of,
+    window_of,
 )
-from ironbird.cli.output import errors, print_sentence, print_table
+from ironbird.cli.output import errors, print_report, print_sentence, print_table
 from ironbird.errors import UnknownNameError
 from ironbird.files.work import working
 
@@ -48,6 +49,7 @@ def identify(
 ) -> None:
     """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives."""
     with errors():
+        inside = window_of(window)
         check_record(record)
         if method not in METHODS:
             raise UnknownNameError("--method", method, METHODS)
@@ -60,13 +62,11 @@ def identify(
 
     with errors():
         plan = load_plan(tests) if tests else Plan()
-        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
         with working(f"reading {record.name}"):
             flight = read_record(record, columns=plan.columns("real"), salvage=salvage)
         words = [word.strip() for word in free.split(",") if word.strip()]
         chosen = [word.strip() for word in signals.split(",")] if signals else None
         params = {**plan.drive.set, **settings_of(set_)}
-        inside = (span[0], span[1]) if span else None
         with working(f"identifying {', '.join(words)} of {vehicle}"):
             if method == "output-error":
                 found = fit_vehicle(
@@ -88,7 +88,7 @@ def identify(
         rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.correlated()}
         figures = {"estimates": [{**vars(e), "identifiable": e.identified} for e in found.estimates]}
         print_table(rows, f"{found.vehicle} from {found.record}", figures)
-        typer.echo(f"report:  {page}")
+        print_report(page)
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
         path = identified_vehicle(found, vehicle, out / f"{name}_identified.toml")
     typer.echo(f"vehicle: {path}")
@@ -160,8 +160,8 @@ def noise(
         plan = load_plan(tests) if tests else Plan()
         with working(f"noise of {record.name}"):
             found = read_record(record, columns=plan.columns("real"))
-            span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else None
-            noises, table = noise_table(found, (span[0], span[1]) if span else None)
+            span = window_of(window)
+            noises, table = noise_table(found, span)
         rows = {}
         for name, noise in noises.items():
             unit = found.tracks[name].unit

@@ -64,10 +64,10 @@ SampleOption = Annotated[int | None, typer.Option(help="Fly only this many fligh
 TagOption = Annotated[list[str] | None, typer.Option(help="Only cases with this tag or id; may be repeated.")]
 HostOption = Annotated[str, typer.Option("--host", help=texts.HOST)]
 IdOption = Annotated[str | None, typer.Option("--id", help="Id of the vehicle that is written.")]
-PayloadOption = Annotated[str, typer.Option(help="Mass that is carried on top of the parts, for example 0.5kg.")]
+PayloadOption = Annotated[str, typer.Option(help="Mass that is carried on top of the vehicle, for example 0.5kg.")]
 LIST_HELP = "List what can be named here, and end."
 AXIS_HELP = "Axis: roll, pitch, yaw, lift or throttle; of a wing aileron, elevator, rudder or throttle."
-MASS_HELP = "Mass of the whole vehicle in kg; by default the sum of its parts where these are known."
+MASS_HELP = "Mass of the vehicle without payload in kg; by default the sum of its parts where these are known."
 BoardOption = Annotated[str, typer.Option(help=texts.BOARD)]
 MissionOption = Annotated[
     str | None,
@@ -352,6 +352,18 @@ def numbers_of(name: str, text: str, least: int, most: int, form: str) -> list[f
     if not least <= len(numbers) <= most or not all(map(math.isfinite, numbers)):
         raise IronbirdError(f"{name} '{shortened(text)}': give {form}")
     return numbers
+
+
+def window_of(text: str | None) -> tuple[float, float] | None:
+    """`--window FROM,TO` in seconds of a record; None is all of it."""
+    if not text:
+        return None
+    first, last = numbers_of("--window", text, 2, 2, "FROM,TO in seconds, for example 10,25")
+    if first >= last:
+        raise IronbirdError(
+            f"--window '{shortened(text)}': {first:g} s is not before {last:g} s; give the earlier time first"
+        )
+    return first, last
 
 
 def settings_of(texts: list[str] | None, option: str = "--set ") -> dict[str, Number]:

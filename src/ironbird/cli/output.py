@@ -377,6 +377,11 @@ def _new_folder(below: Path, name: str) -> Path:
 def print_report(page: Path) -> None:
     """Say where the page of a result is; `out/latest` leads to its folder from now on."""
     typer.echo(f"report: {page}")
+    lead_to(page)
+
+
+def lead_to(page: Path) -> None:
+    """Let `out/latest` lead to the folder of a page: every command that writes one calls this, or `print_report`."""
     latest, part = Path("out/latest"), Path(f"out/.latest-{os.getpid()}")
     with suppress(OSError):  # a read-only folder, or a file system without links: only the short name is missing
         if not (latest.parent.is_dir() or page.resolve().is_relative_to(Path.cwd())):
@@ -398,6 +403,7 @@ class WrittenFlight:
     folder: Path
     problem: str  # why the exit code is not 0; empty if it is
     code: int
+    also: tuple[str, ...] = ()  # endings of further files of its log: csv, ulg
 
 
 def write_flight(
@@ -421,7 +427,8 @@ def write_flight(
     elif code:
         problem = f"{flight.judged.verdict_text} (--strict)"
     figures = {**flight.figures(), **({"ending": ending} if ending else {}), "folder": str(folder)}
-    return WrittenFlight(flight.vehicle.spec.title, rows, figures, folder, problem, code)
+    also = (*(["csv"] if csv else []), *(["ulg"] if ulog else []))
+    return WrittenFlight(flight.vehicle.spec.title, rows, figures, folder, problem, code, also)
 
 
 def print_flight(written: WrittenFlight, number: int | None = None) -> None:
@@ -431,6 +438,9 @@ def print_flight(written: WrittenFlight, number: int | None = None) -> None:
     if written.problem:
         typer.secho(written.problem, fg="red", err=True)
     typer.echo(f"log:    {written.folder / 'flight.parquet'}")
+    for ending in ("csv", "ulg"):
+        if ending in written.also:
+            typer.echo(f"{f'{ending}:':<8}{written.folder / f'flight.{ending}'}")
     print_report(written.folder / "flight.html")
 
 

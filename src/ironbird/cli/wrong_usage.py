@@ -101,6 +101,8 @@ def _unknown_command(ctx: Any, name: str) -> str:
     group = path_of(ctx)
     here = list(ctx.command.list_commands(ctx))
     meant = [f"ironbird {path}" for path in SYNONYMS.get(name.lower(), ())]
+    if name.lower() in STARTS:  # the verb of this group that starts something comes before those of other groups
+        meant = [f"{group} {verb}" for verb in here if verb in STARTS] or meant
     if not meant:
         meant = [f"{group} {near}" for near in difflib.get_close_matches(name, here, n=3)]
         meant = [*meant, *(path for path in _elsewhere(name) if path not in meant)][:4]
@@ -121,6 +123,7 @@ def _elsewhere(name: str) -> list[str]:
     return [path for word in near for path in last[word]]
 
 
+STARTS = ("run", "fly")  # what people call the verb that starts something
 COMMON = {"list", "show", "check", "schema", "import"}  # words that many groups have
 
 

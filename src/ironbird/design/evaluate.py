@@ -85,7 +85,8 @@ class Value:
 
     def __str__(self) -> str:
         unit = "" if self.unit == "1" else f" {self.unit}"
-        return f"{self.value:.4g} ± {float(f'{self.sigma:.2g}'):g}{unit}"
+        deviation = f" ± {float(f'{self.sigma:.2g}'):g}" if self.sigma else ""
+        return f"{self.value:.4g}{deviation}{unit}"
 
 
 @dataclass(frozen=True)

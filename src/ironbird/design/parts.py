@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -191,8 +191,18 @@ class Database:
 
 def _by_name(kind: str, name: str, parts: Mapping[str, Kind]) -> Kind:
     if name not in parts:
-        raise UnknownNameError(kind, name, parts, listed_by=f"ironbird vehicle design parts {kind.lower()}")
+        listed_by = f"ironbird vehicle design parts {kind.lower()}"
+        raise UnknownNameError(kind, name, parts, listed_by=listed_by, meant=_with_word(name, parts))
     return parts[name]
+
+
+def _with_word(name: str, parts: Iterable[str]) -> list[str]:
+    """Names that have a text as a word first, then those that contain it, the shortest first; none for one letter."""
+    wanted = name.lower().strip()
+    if len(wanted) < 2:
+        return []
+    found = [part for part in parts if wanted in part.lower()]
+    return sorted(found, key=lambda part: (wanted not in part.lower().split(), len(part), part))
 
 
 def load_database(*own: Path) -> Database:

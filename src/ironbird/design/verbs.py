@@ -14,7 +14,7 @@ import typer
 
 from ironbird.cli.completion import fitting, offered
 from ironbird.cli.options import MASS_HELP, IdOption, OutPathOption, PayloadOption
-from ironbird.cli.output import errors, print_columns, print_table
+from ironbird.cli.output import errors, print_columns, print_report, print_table
 from ironbird.errors import MOST_LISTED, IronbirdError, UnknownNameError, shortened
 from ironbird.files.work import working
 
@@ -92,17 +92,16 @@ def evaluate_parts(
         database = load_database(*(parts or []))
         chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), database.battery(battery)
         diagonal_m, base_kg, others = _frame(database, frame, flight_controller, None if mass is None else 0.0)
-        summed = mass is None
-        if mass is None:
-            mass = base_kg + propulsion_mass_kg(*chosen, ROTORS) + _amount("--payload", payload)
+        carried_kg = _amount("--payload", payload)
+        own_kg = base_kg + propulsion_mass_kg(*chosen, ROTORS) if mass is None else mass
         craft = Craft(
             *chosen,
-            mass,
+            own_kg + carried_kg,
             diagonal_m,
             height_m=height,
             temperature_C=temperature,
             others=others,
-            summed=summed,
+            summed=mass is None,
         )
         _write(evaluate(craft), None, out, id_ or USUAL_ID)
 
@@ -287,7 +286,7 @@ def _amount(option: str, text: str) -> float:
 
 
 def _write(evaluation: object, found: object, out: Path, name: str) -> None:
-    from ironbird.design.evaluate import Evaluation
+    from ironbird.design.evaluate import Evaluation, Value
     from ironbird.design.page import write_design_page
     from ironbird.design.search import Found
     from ironbird.design.vehicle import write_design
@@ -298,10 +297,11 @@ def _write(evaluation: object, found: object, out: Path, name: str) -> None:
     write_design_page(
         evaluation, page, found=found if isinstance(found, Found) else None, files=[p.name for p in paths.values()]
     )
-    print_table({key: str(value) for key, value in evaluation.figures.items()}, name, evaluation.figures)
+    figures = {"mass": Value(evaluation.craft.mass_kg, 0.0, "kg"), **evaluation.figures}
+    print_table({key: str(value) for key, value in figures.items()}, name, figures)
     print_table({f"{kind} {part.name}": part.status for kind, part in evaluation.craft.parts()}, "status of figures")
     for text in evaluation.warnings:
         typer.secho(f"warning: {text}", fg="yellow", err=True)
     for kind, path in paths.items():
         typer.echo(f"{kind}: {path}")
-    typer.echo(f"report: {page}")
+    print_report(page)

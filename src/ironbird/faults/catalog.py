@@ -214,10 +214,23 @@ def _value(text: str, key: str, value: str) -> float | str:
     try:
         number = int(value) if key == "axis" and len(value) <= 9 else float(value)
     except ValueError:
-        raise FaultError(f"fault '{shortened(text)}': {key} needs a number, got '{shortened(value)}'") from None
+        raise FaultError(
+            f"fault '{shortened(text)}': {key} needs a number, got '{shortened(value)}'{_cure(key, value)}"
+        ) from None
     if not math.isfinite(number) or (key == "axis" and not isinstance(number, int)):
         raise FaultError(f"fault '{shortened(text)}': {key} must be finite, got '{shortened(value)}'")
     return number
+
+
+def _cure(key: str, value: str) -> str:
+    """What to write in place of a number with a unit or per cent; empty if it begins with none."""
+    found = re.match(r"[+-]?[0-9]*\.?[0-9]+", value)
+    if key == "axis":
+        return "; write 0, 1 or 2"
+    if key in ("severity", "duty"):
+        number = float(found[0]) / (100 if value.endswith("%") else 1) if found else math.nan
+        return f"; write a share from 0 to 1, for example {number if 0 <= number <= 1 else 0.2:g}"
+    return f"; write seconds without a unit, for example {key}={found[0] if found else 5}"
 
 
 def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = KNOWN) -> Injection:

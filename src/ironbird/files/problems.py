@@ -300,7 +300,20 @@ def read_source(path: Path, cure: str = "give the path of a TOML file") -> Sourc
         place = re.search(r"\(at line (\d+), column (\d+)\)", message)
         line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
         why = shortened(message.partition(" (at")[0], 200)
+        if (twice := _given_twice(why, text, line)) is not None:
+            return unreadable(path, f"not valid TOML: {twice} is given twice", "keep one of the two", line, column)
         return unreadable(path, f"not valid TOML: {why}", "correct this line", line, column)
+
+
+def _given_twice(why: str, text: str, line: int) -> str | None:
+    """The key or table that a text has twice, by the parser's words and the line; None if that is not the problem."""
+    if (table := re.match(r"Cannot declare \((.*)\) twice", why)) is not None:
+        names = re.findall(r"'([^']*)'", table[1])
+        return f"table [{'.'.join(names)}]"
+    if why != "Cannot overwrite a value":
+        return None
+    key = re.match(r"\s*([^=\[\]{}]+?)\s*=", text.split("\n")[line - 1])
+    return f"key '{shortened(key[1])}'" if key is not None else None
 
 
 _NO_KEYS = re.compile(
@@ -439,10 +452,12 @@ def _words(
         what, cure = patterns.get(pattern, ("in the right form", f"write a text that matches {pattern}"))
         return f"'{shortened(value)}' is not {what}", cure
     if kind == "model_type" and (keys := known_keys(grammar, path)):
-        return f"{shortened(repr(value))} does not fit here", f"write a table, such as {{ {keys[0]} = … }}"
+        return f"{_shown(value)} does not fit here", f"write a table, such as {{ {keys[0]} = … }}"
+    if kind == "list_type" and known_keys(grammar, (*path, 0)):
+        return f"{_shown(value)} does not fit here", f"write [[{'.'.join(str(part) for part in path)}]]"
     if kind in _NEEDS:
         return (
-            f"{shortened(repr(value))} does not fit here",
+            f"{_shown(value)} does not fit here",
             f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}",
         )
     if kind in _BOUNDS:
@@ -452,9 +467,18 @@ def _words(
         return f"{len(value)} entries are too {how}", f"write {context[limit]}"
     if kind == "value_error":
         return _split(str(context["error"]))
-    return f"{shortened(repr(value))} does not fit here: {str(entry['msg'])[:1].lower()}{entry['msg'][1:]}", (
+    return f"{_shown(value)} does not fit here: {str(entry['msg'])[:1].lower()}{entry['msg'][1:]}", (
         "correct the value"
     )
+
+
+def _shown(value: Any) -> str:
+    """A value as a TOML file has it; of tables only that they are some."""
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        return "a list of tables"
+    return str(value).lower() if isinstance(value, bool) else shortened(repr(value))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from ironbird.cli.options import (
     VehicleOption,
     faults_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
+from ironbird.cli.output import ending_in_order, errors, lead_to, print_table, write_and_print
 from ironbird.files import option_texts as texts
 
 NumbersOption = Annotated[str, typer.Option(help=texts.NUMBERS)]
@@ -152,4 +152,5 @@ def provant(
         write_bench_page(bench, out / "bench.html")
         page = {"page": str(out / "bench.html")}
         print_table({**bench.rows(), **page}, "Board and kernel", {**bench.figures(), **page})
+        lead_to(out / "bench.html")
     raise typer.Exit(code)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.options import OutPathOption, SeedsOption, StoreOption, VehicleArgument, numbers_of
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_report, print_table
 from ironbird.files.work import working
 
 
@@ -77,4 +77,4 @@ def reliability(
         **{f"{e.kind.name}, {e.count}": f"{p:.2e}  {100 * share:.1f} %" for e, p, share in tree.ranking(age, hours)},
     }
     print_table(rows, f"{vehicle}, {minutes:g} min, parts of {age:g} h", figures)
-    typer.echo(f"report: {page}")
+    print_report(page)

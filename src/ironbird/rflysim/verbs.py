@@ -39,7 +39,7 @@ from ironbird.cli.options import (
     start_of,
     weather_of,
 )
-from ironbird.cli.output import ENDS, ending_in_order, errors, on_signals
+from ironbird.cli.output import ENDS, ending_in_order, errors, lead_to, on_signals
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.files import option_texts as texts
 from ironbird.flight.ends import TIME
@@ -232,6 +232,7 @@ def serve_one(one: Served) -> int:
             f"vehicle {front.ports.vehicle}, flight {number}: {flight.verdict}, {flight.ended_s:.1f} s; "
             f"report: {folder / 'flight.html'}"
         )
+        lead_to(folder / "flight.html")
         if flight.log.interrupted or number == one.flights or not (front.finished or flight.stop):
             return code
         if front.placement is not None:

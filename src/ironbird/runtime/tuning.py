@@ -66,6 +66,8 @@ def read_tunings(path: Path) -> list[Tuning]:
     except (ValueError, RecursionError):
         raise RunError(f"{path} is not a record of tunings: it is no JSON file; {cure}") from None
     try:
+        if not isinstance(entries, list):
+            raise TypeError
         return [Tuning(**entry) for entry in entries]
     except (ValueError, TypeError):
         keys = ", ".join(Tuning.__dataclass_fields__)

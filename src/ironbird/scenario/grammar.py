@@ -44,7 +44,7 @@ Offset = Annotated[list[Metres], Field(min_length=3, max_length=3)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False, strict=True)
 
 
 class FollowTable(_Table):

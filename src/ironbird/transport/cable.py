@@ -96,12 +96,21 @@ class Cable(ABC):
     def close(self) -> None:
         """Close the cable. May be called twice."""
 
+    def check(self) -> None:
+        """Raise `LinkError` if it is clear without opening it that it cannot be opened."""
+        return
+
 
 class SerialCable(Cable):
     """A serial port, or a device that behaves like one."""
 
     def __init__(self, device: str, baud: int = 921_600) -> None:
         self.name, self.baud = device, baud
+
+    def check(self) -> None:
+        if os.path.isabs(self.name) and not os.path.exists(self.name):
+            missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            raise LinkError(f"serial port {self.name} cannot be opened: {self._why(missing)}")
 
     def open(self) -> None:
         import serial  # imported here: the other cables do not need it

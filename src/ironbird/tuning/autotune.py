@@ -98,7 +98,10 @@ def tune(
     """Tune the loops for which a bandwidth is given, from the inside out; the others are unchanged."""
     outer = {"velocity": velocity_radps, "position": position_radps}
     if all(bandwidth is None for bandwidth in (attitude_radps, yaw_radps, *outer.values())):
-        raise ModelError("give a bandwidth: of the attitude, of yaw, of the velocity or of the position")
+        raise ModelError(
+            "give a bandwidth in rad/s: --bandwidth (of roll and pitch, attitude_radps in Python), --yaw-bandwidth, "
+            "--velocity-bandwidth or --position-bandwidth; for example --bandwidth 10"
+        )
     least = {"phase_margin_deg": phase_margin_deg, "gain_margin_dB": gain_margin_dB}
     loop = hover_loop(vehicle)
     params: dict[str, list[float]] = {}

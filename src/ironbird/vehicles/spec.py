@@ -15,7 +15,7 @@ from ironbird.errors import VehicleError
 from ironbird.files.problems import Layers, grammar_words
 from ironbird.model.diagram import Diagram
 
-Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
+Vector3 = Annotated[list[float], Field(min_length=3, max_length=3, strict=False)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 ID_PATTERN = r"^[a-z][a-z0-9_]*$"
@@ -26,7 +26,7 @@ SOURCES = ("measured", "identified", "datasheet", "published", "derived", "assum
 class Table(BaseModel):
     """Base of tables of a vehicle file: unknown keys are refused, values cannot be changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False, strict=True)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """The table itself: pydantic would otherwise copy a default table for every file."""

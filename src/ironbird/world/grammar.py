@@ -21,7 +21,7 @@ Colour = Annotated[list[Share], Field(min_length=3, max_length=3)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False, strict=True)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # pydantic would otherwise copy a default for every file

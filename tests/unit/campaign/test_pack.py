@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from campaign_data import flight_case, result_of
 from json_documents import checked
+from typer.testing import CliRunner
 
 from ironbird.campaign import pack as pack_module
 from ironbird.campaign import signature
@@ -24,6 +25,7 @@ from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.suite import load_suite
+from ironbird.cli.main import app
 from ironbird.errors import StoreError
 from ironbird.report.evidence import check_tables, write_evidence
 
@@ -51,6 +53,19 @@ def unpacked(pack: Path, tmp_path: Path) -> Path:
     with zipfile.ZipFile(pack) as file:
         file.extractall(tmp_path / "pack")
     return tmp_path / "pack"
+
+
+def test_a_pack_does_not_replace_an_earlier_one(pack: Path) -> None:
+    words = ["evidence", "pack", "night", "--store", f"sqlite:///{pack.parent}/store.db"]
+    names = []
+    for _ in range(3):
+        done = CliRunner().invoke(app, [*words, "--json"])
+        assert done.exit_code == 0, done.output
+        names.append(Path(json.loads(done.stdout)["tables"][0]["figures"]["path"]))
+    assert [name.name for name in names] == ["evidence.zip", "evidence-2.zip", "evidence-3.zip"]
+    assert all(name.is_file() for name in names)
+    CliRunner().invoke(app, [*words, "--out", str(names[0])])
+    assert not names[0].with_stem("evidence-4").exists(), "a file that is named is replaced"
 
 
 def relist(folder: Path) -> None:

@@ -53,6 +53,9 @@ def test_compare() -> None:
     assert found.redefined == {cases[3].id: []}
     assert found.only_before == [cases[4].id] and found.only_after == ["new/1", cases[5].id]
     assert found.same == 3  # the redefined one came out the same
+    assert str(found) == (
+        "Difference(other verdicts: 1, other margins: 1, redefined: 1, only before: 1, only after: 2, same: 3)"
+    )
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["margins"] == [[cases[2].id, 0.25, 0.1]]
 

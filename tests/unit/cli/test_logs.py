@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from log_files import write_px4_flight
 from typer.testing import CliRunner
 
+from ironbird.cli import logs
 from ironbird.cli.completion import log_files
 from ironbird.cli.main import app
 
@@ -48,6 +51,19 @@ def test_convert_writes_beside_the_log_and_refuses_in_words() -> None:
     wrong = CliRunner().invoke(app, ["log", "convert", "flight.mcap", "--to", "csv"])
     assert wrong.exit_code == 2 and "is an MCAP file: Foxglove and rosbag2 read it" in wrong.output
     assert not Path("out").exists()
+
+
+def test_a_conversion_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    @contextmanager
+    def noted(what: str) -> Iterator[None]:
+        said.append(what)
+        yield
+
+    monkeypatch.setattr(logs, "working", noted)
+    assert CliRunner().invoke(app, ["log", "convert", "flight.ulg", "--to", "mcap"]).exit_code == 0
+    assert said == ["converting flight.ulg to mcap"]
 
 
 def test_a_refused_file_leaves_no_folder_behind() -> None:

@@ -48,3 +48,32 @@ def test_without_a_page_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["open"])
     assert done.exit_code == 2 and "there is no page in out/latest: fly something first" in done.output
+
+
+def test_every_page_is_found_after_a_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = [
+        "--motor", "SunnySky A2814 KV900", "--propeller", "APC 10x4.5", "--esc", "lesson ESC", "--battery",
+        "lesson 3S 4000", "--mass", "1.5", "--out", ".",
+    ]  # fmt: skip
+    compared = ["compare", "out/quad_f450-1", "out/quad_f450-1"]
+    for words, page in (
+        (["fly", "quad_f450", "--mission", "hover", "--until", "1", "--csv"], "out/quad_f450-1/flight.html"),
+        (["vehicle", "margins", "quad_f450", "--axis", "yaw"], "out/tuning/quad_f450/margins.html"),
+        (["vehicle", "design", "evaluate", *parts], "design.html"),
+        (compared, "out/compare-1/compare.html"),
+        (compared, "out/compare-2/compare.html"),  # beside the earlier one
+        ([*compared, "--out", "mine"], "mine/compare.html"),
+    ):
+        done = CliRunner().invoke(app, words)
+        assert f"report: {page}" in done.output, done.output
+        assert "fly" not in words or "csv:    out/quad_f450-1/flight.csv" in done.output
+        opened = CliRunner().invoke(app, ["open", "--no-browser"])
+        assert f"page: {tmp_path / page}" in opened.output.replace("\n", "")
+
+
+def test_no_command_names_its_page_without_leading_to_it() -> None:
+    source = Path(output.__file__).parents[1]
+    for file in (*source.glob("cli/*.py"), *source.glob("*/verbs.py")):
+        text = file.read_text()
+        assert "report: {" not in text or "lead_to(" in text, f"{file}: 'ironbird open' would open an older page"

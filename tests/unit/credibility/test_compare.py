@@ -175,7 +175,9 @@ def test_a_log_of_another_vehicle_or_without_commands_drives_nothing(flown: Path
         drive(real, "quad_f450", window_s=(3.0, 3.1))
 
 
-def test_the_command_compares_writes_a_page_and_numbers_and_says_pass_or_fail(tmp_path: Path, flown: Path) -> None:
+def test_the_command_compares_writes_a_page_and_numbers_and_says_pass_or_fail(
+    tmp_path: Path, flown: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     result = CliRunner().invoke(app, ["model", "credibility", str(flown), str(flown), "--out", str(out), "--json"])
 
@@ -184,5 +186,9 @@ def test_the_command_compares_writes_a_page_and_numbers_and_says_pass_or_fail(tm
     assert numbers["overall"]["value"] == pytest.approx(1.0) and numbers["passed"]
     page = (out / "credibility.html").read_text()
     assert "<svg" in page and "95 % interval" in page and "<script" not in page
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        result = CliRunner().invoke(app, ["model", "credibility", str(flown), str(flown)])
+        assert f"report: out/credibility-{number}/credibility.html" in result.output
     refused = CliRunner().invoke(app, ["model", "credibility", str(flown), "--drive"])
     assert refused.exit_code == 2 and "--vehicle" in refused.output

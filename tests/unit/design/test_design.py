@@ -331,6 +331,11 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "hover time" in done.output and (tmp_path / "designed_quad.toml").is_file()
     assert "<svg" in (tmp_path / "design.html").read_text()
+    assert tomllib.loads((tmp_path / "designed_quad.toml").read_text())["body"]["mass_kg"] == 1.5
+    done = runner.invoke(app, [*words, "--payload", "300g", "--json"])
+    assert json.loads(done.stdout)["tables"][0]["figures"]["mass"] == "1.8 kg", "on top of --mass"
+    assert tomllib.loads((tmp_path / "designed_quad.toml").read_text())["body"]["mass_kg"] == 1.8
+    assert runner.invoke(app, [*words, "--payload", "300"]).exit_code == 2, "300 of what?"
     refused = runner.invoke(app, ["vehicle", "design", "search", "--endurance", "25 furlongs", *parts])
     assert refused.exit_code == 2 and "25min" in refused.output
     words[words.index("--mass") : words.index("--mass") + 2] = [

@@ -45,6 +45,8 @@ def test_the_unbroken_file_is_read(tmp_path: Path) -> None:
             ],
         ),
         ("= 10.0", "= [1.0]", ["mine.toml:6:1: item.1.north_m: [1.0] does not fit here; write a number"]),
+        ("= 10.0", "= '10'", ["mine.toml:6:1: item.1.north_m: '10' does not fit here; write a number"]),
+        ("= 10.0", "= true", ["mine.toml:6:1: item.1.north_m: true does not fit here; write a number"]),
         ("60.0", "0.0", ["mine.toml:3:1: duration_s: 0.0 is outside its bounds; write a number greater than 0"]),
         (
             "height_m = 5.0", "  hold_s = -1",

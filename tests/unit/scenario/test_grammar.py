@@ -40,6 +40,8 @@ def _file(tmp_path: Path, text: str) -> Path:
         (HEAD + QUAD + "colour = 3\n", "colour"),
         (HEAD.replace("5.0", "-5.0") + QUAD, "until_s"),
         (HEAD + QUAD + "count = 5000\n", "count"),
+        (HEAD + QUAD + "count = true\n", "true does not fit here; write a whole number"),
+        (HEAD + QUAD + "north_m = '3'\n", "'3' does not fit here; write a number"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:

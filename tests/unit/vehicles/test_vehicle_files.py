@@ -45,6 +45,13 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
             ["mine.toml:10:3: body.mass_kg: -1.4 is outside its bounds; write a number greater than 0"],
         ),
         ("= 1.4\n", "= 'heavy'\n", ["mine.toml:10:1: body.mass_kg: 'heavy' does not fit here; write a number"]),
+        ("= 1.4\n", "= '1.4'\n", ["mine.toml:10:1: body.mass_kg: '1.4' does not fit here; write a number"]),
+        ("= 1.4\n", "= true\n", ["mine.toml:10:1: body.mass_kg: true does not fit here; write a number"]),
+        ("cells = 3", "cells = true", ["mine.toml:62:1: battery.cells: true does not fit here; write a whole number"]),
+        (
+            "mass_kg = 1.4", "mass_kg = 1.4\nmass_kg = 1.5",
+            ["mine.toml:11:14: file: not valid TOML: key 'mass_kg' is given twice; keep one of the two"],
+        ),
         ("mass_kg = 1.4", "", ["mine.toml:9:1: body.mass_kg: mass_kg is missing; add mass_kg = …"]),
         (
             'spin = "ccw"', 'spin = "left"',
@@ -99,6 +106,10 @@ def test_mistakes_in_a_file_say_place_and_cure(
         load_vehicle("mine.toml")
     assert [str(problem) for problem in caught.value.problems] == messages
     assert str(caught.value) == "\n".join(messages)
+
+
+def test_a_whole_number_is_a_number(tmp_path: Path) -> None:
+    assert load_spec(edited(tmp_path, "mass_kg = 1.4", "mass_kg = 2")).total_mass_kg() == 2.0
 
 
 def test_what_a_part_needs_is_asked_for_where_the_part_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

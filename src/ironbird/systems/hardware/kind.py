@@ -120,6 +120,7 @@ class HardwareKind(Kind):
         """Bytes a second each way, message by message, and what the cable has room for."""
         assert isinstance(options, HardwareOptions)
         cable = cable_of(options)
+        cable.check()
         fitted = self.fitted(load_vehicle(vehicle, control=self.vehicle_control), options)
         rows: dict[str, str] = {}
         figures: dict[str, Any] = {}

@@ -22,7 +22,7 @@ from ironbird.world.rays import Scene
 from ironbird.world.track import Track, turned
 
 Data = dict[str, np.ndarray]
-Three = Annotated[list[Annotated[float, Field(ge=-1e4, le=1e4)]], Field(min_length=3, max_length=3)]
+Three = Annotated[list[Annotated[float, Field(ge=-1e4, le=1e4)]], Field(min_length=3, max_length=3, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -42,7 +42,7 @@ class Sight:
 class Sensor(BaseModel, ABC):
     """Base class of a sensor on a vehicle."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False, strict=True)
 
     UNITS: ClassVar[Mapping[str, str]] = {}  # units of its data by name
 
