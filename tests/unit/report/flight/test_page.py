@@ -318,3 +318,46 @@ def test_a_flight_that_outlasts_its_twin_has_a_page(flight: Flight, tmp_path: Pa
     short = replace(flight.twin, stops=[Stop(middle, "mission completed")])
     write_flight_page(replace(flight, twin=short), tmp_path / "page.html")
     assert f"mission completed at {middle:.2f} s" in (tmp_path / "page.html").read_text()
+
+
+COMPARED = {
+    "first divergence": "estimated velocity at 5.008 s, 0.01 s after imu.gyro_stuck@1",
+    "caused 1": "estimator: estimator 2 takes over from 0, 0.47 s after imu.gyro_stuck@1",
+    "caused 2": "text: Landing, now: <b>, 1.46 s after imu.gyro_stuck@1",
+    "carried by": "GNSS position (100 % of the rest)",
+    "ending": "landed",
+}
+
+
+def test_the_page_says_what_the_fault_caused_and_not_what_merely_came_next(
+    flight: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {**flight.summary(), "reaction 1": "armed: disarmed, 34.2 s after imu.gyro_stuck@1"}
+    monkeypatch.setattr(Flight, "summary", lambda _: dict(rows))
+    write_flight_page(flight, tmp_path / "page.html", more={"ending": "landed"})
+    alone = Page((tmp_path / "page.html").read_text())
+    assert "caused" not in alone.ids and "Reaction 1" in alone.words and "Ending" in alone.words
+
+    (tmp_path / "healthy").mkdir()
+    (tmp_path / "healthy" / "flight.html").write_text("the twin")
+    write_flight_page(flight, tmp_path / "page.html", more=COMPARED)
+    page = Page((tmp_path / "page.html").read_text())
+
+    section = page.text.partition('<h2 id="caused">What the fault caused</h2>')[2].partition("<h2")[0]
+    assert "Reaction" not in page.words and "#caused" in page.links and "healthy/flight.html" in page.links
+    assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", section) == [
+        ("First divergence", COMPARED["first divergence"]),
+        ("Carried by", COMPARED["carried by"]),
+        ("Ending", "landed"),
+    ]
+    assert [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(<td>.*?)</tr>", section)] == [
+        ["0.47 s after imu.gyro_stuck@1", "estimator", "estimator 2 takes over from 0"],
+        ["1.46 s after imu.gyro_stuck@1", "text", "Landing, now: &lt;b&gt;"],
+    ]
+    summary = page.text.partition('<h2 id="summary">')[2].partition("<h2")[0]
+    assert "Ending" not in summary
+
+
+def test_a_fault_that_caused_nothing_is_said_so(flight: Flight, tmp_path: Path) -> None:
+    write_flight_page(flight, tmp_path / "page.html", more={"caused": "nothing: its log is that of the healthy flight"})
+    assert "<dt>Caused</dt><dd>nothing: its log" in (tmp_path / "page.html").read_text()
