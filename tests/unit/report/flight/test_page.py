@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Tab, chromium
+from browser import BROKEN_WORDS, CUT_CELLS, Tab, chromium
 from flight_pages import ESTIMATES, FAULT, PLOTS, SPECTRA, Page, judged_as, numbers, page_of
 
 from ironbird.flight.flight import Flight, fly
@@ -295,6 +295,38 @@ def test_a_browser_plays_the_flight_again(opened: Tab, sensed: Flight) -> None:
     opened.js("document.querySelector('[data-part=slider]').dispatchEvent(new Event('input'))")
     assert clock() == 2.0 and opened.js(picture) != seen
     assert opened.errors() == []
+
+
+def apart(boxes: list[list[float]]) -> bool:
+    """Whether no two boxes (left, top, right, bottom) overlap."""
+    pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i]]
+    return not any(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for a, b in pairs)
+
+
+def test_in_a_narrow_window_no_table_is_cut_and_no_word_is_broken(opened: Tab) -> None:
+    opened.resize(400, 900)
+    opened.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    try:
+        assert opened.js("document.documentElement.scrollWidth") <= 400
+        assert opened.js("document.querySelectorAll('#limits td').length") > 10
+        assert opened.js(CUT_CELLS) == [] and opened.js(BROKEN_WORDS) == []
+    finally:
+        opened.resize(1280, 900)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_labels_of_the_maps_lie_beside_each_other_and_within_the_map(opened: Tab, width: int) -> None:
+    opened.resize(width, 900)
+    opened.js("new Promise(done => setTimeout(done, 300))")
+    try:
+        for canvas in ("#path-plan canvas", "[data-part=canvas]"):
+            found = f"document.querySelector({json.dumps(canvas)})"
+            labels = json.loads(opened.js(f"{found}.dataset.labels"))
+            assert len(labels) > 1 and apart([box for _, *box in labels]), labels
+            assert max(box[2] for _, *box in labels) <= opened.js(f"{found}.clientWidth"), labels
+        assert any(text.startswith("fault 1") for text, *_ in labels)
+    finally:
+        opened.resize(1280, 900)
 
 
 def test_the_page_says_of_which_campaign_it_is_part(healthy: Flight, tmp_path: Path) -> None:
