@@ -32,6 +32,7 @@ from ironbird.report.flight.section import sections
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
+from ironbird.report.margins import margin_text
 from ironbird.report.page import hash_source, script_text, write_page
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def _caused(more: Mapping[str, str]) -> Json | None:
 
 def _requirement(judgement: Judgement) -> Json:
     """A row of the table of requirements; unknown values are empty."""
-    margin = f"{judgement.margin:.4g} {judgement.unit}".strip() if math.isfinite(judgement.margin) else ""
+    margin = margin_text(judgement) if math.isfinite(judgement.margin) else ""
     sentence = judgement.sentence or (f"not put to the test: {judgement.untested}" if judgement.untested else "")
     return {
         "name": judgement.name,
