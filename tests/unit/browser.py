@@ -26,6 +26,21 @@ PATIENCE_S = 120.0  # the machine may be busy
 AGAIN_S = 15.0  # until something is clicked again
 
 
+BROKEN_WORDS = """[...document.querySelectorAll('td, th, dd')].flatMap(cell => {
+  const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode())
+    for (const word of node.data.matchAll(/[\\w.]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top)));
+      if (word[0].length < 30 && lines.size > 1) found.push(word[0]);
+    }
+  return found;
+})"""  # words and numbers of tables that run over two lines; hashes may
+CUT_CELLS = """[...document.querySelectorAll('table.stack td')].filter(
+  td => td.getBoundingClientRect().right > innerWidth).map(td => td.innerText)"""
+
+
 class Browser:
     """One Chromium with any number of tabs."""
 

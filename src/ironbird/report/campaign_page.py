@@ -29,6 +29,7 @@ from ironbird.credibility.evidence import Standing, standing
 from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
 from ironbird.flight.words import FAIL, PASS, VERDICTS
+from ironbird.report.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
@@ -108,7 +109,8 @@ def _content(
                 "title": titles[s.case_id] if titles[s.case_id] != s.case_id else "",
                 "verdicts": s.verdicts,
                 "ok": s.as_expected,
-                "margin": _show(s.worst.margin),
+                "margin": _margin(s.worst),
+                "expected": s.as_expected and any(n for verdict, n in s.verdicts.items() if verdict != PASS),
                 "failures": s.failures(),
                 "worst": s.worst.id,
                 "page": pages[s.worst.id],
@@ -149,22 +151,28 @@ def _page_of(folder: Path, flight_id: str) -> str:
 
 
 def reason_of(result: FlightResult) -> str:
-    """The reason of a flight's verdict in one line: the first requirement to break, without evidence of faults."""
-    broken = [j for j in result.judgements if j.status == "broken"]
+    """The reason of a flight's verdict in one line: the most severe broken requirement, and the names of the others."""
+    broken = by_severity(result.judgements)
     if result.verdict != FAIL or not broken:
         return shortened(result.sentence, 200)
-    first = min(broken, key=lambda j: (math.isnan(j.broken_s), j.broken_s))
-    more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    first, *others = broken
+    more = f"; also broken: {shortened(', '.join(j.name for j in others), 120)}" if others else ""
     return shortened(f"{first.name}: {first.sentence}", 200) + more
+
+
+def _margin(result: FlightResult) -> str:
+    """The smallest margin of a flight, with the unit of the requirement that it belongs to."""
+    nearest = next((j for j in result.judgements if j.margin == result.margin), None)
+    return margin_text(nearest) if nearest is not None else number_text(result.margin)
 
 
 def _groups(
     wrong: Sequence[FlightResult], titles: dict[str, str], anchors: dict[str, str], pages: dict[str, str]
 ) -> list[Json]:
-    """Unexpected flights, grouped by case, verdict and first broken requirement."""
+    """Unexpected flights, grouped by case, verdict and most severe broken requirement."""
     groups: dict[tuple[str, str, str], list[FlightResult]] = {}
     for result in worst_first(wrong):
-        broken = sorted((j for j in result.judgements if j.status == "broken"), key=lambda j: j.broken_s)
+        broken = by_severity(result.judgements)
         groups.setdefault((result.case_id, result.verdict, broken[0].name if broken else ""), []).append(result)
     return [
         {**_row(flights[0], titles, anchors, pages), "count": len(flights)}
@@ -177,11 +185,12 @@ def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], 
     return {
         "id": result.id,
         "case": result.case_id,
-        "title": titles[result.case_id],
+        "title": _title(titles[result.case_id], result),
         "verdict": result.verdict,
         "ok": result.as_expected,
-        "margin": _show(result.margin),
-        "number": f"{_number(result.margin):.9g}" if math.isfinite(_number(result.margin)) else "1e300",
+        "expected": _is_expected(result),
+        "margin": _margin(result),
+        "number": _sorted_by(result),
         "values": _values(result),
         "reason": reason_of(result),
         "anchor": anchors.get(result.id, ""),
@@ -192,13 +201,26 @@ def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], 
 def _rest(results: Sequence[FlightResult]) -> str:
     """Flights beyond those that are written as rows, as JSON for the page's script, which lists them on demand."""
     rows = [
-        [r.verdict, r.case_id, r.id, f"{_number(r.margin):.9g}", _show(r.margin), _values(r), reason_of(r)]
+        [r.verdict, r.case_id, r.id, _sorted_by(r), _margin(r), _values(r), reason_of(r), _is_expected(r)]
         for r in results
     ]
-    for row in rows:
-        row[3] = row[3] if math.isfinite(float(row[3])) else "1e300"
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # must not end the script
+
+
+def _sorted_by(result: FlightResult) -> str:
+    """The margin as the script sorts it."""
+    return f"{_number(result.margin):.9g}" if math.isfinite(_number(result.margin)) else "1e300"
+
+
+def _is_expected(result: FlightResult) -> bool:
+    """Whether a flight did not pass, as its case says."""
+    return result.verdict != PASS and result.as_expected
+
+
+def _title(title: str, result: FlightResult) -> str:
+    """The title of a flight's case; empty if it says no more than the ids."""
+    return "" if title in (result.case_id, result.id) else title
 
 
 def _values(result: FlightResult) -> str:
@@ -213,11 +235,11 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
         row = rows.setdefault(r.case_id, {})
         for j in r.judgements:
             cell = row.setdefault(
-                j.name, {"holds": 0, "vacuous": 0, "broken": 0, "worst": math.inf, "flight": "", "unit": ""}
+                j.name, {"holds": 0, "vacuous": 0, "broken": 0, "worst": math.inf, "flight": "", "margin": "∞"}
             )
             cell[j.status] += 1
             if j.margin < cell["worst"]:
-                cell["worst"], cell["flight"], cell["unit"] = j.margin, r.id, j.unit or cell["unit"]
+                cell["worst"], cell["flight"], cell["margin"] = j.margin, r.id, margin_text(j)
     unjudged = {case: sum(r.case_id == case and not r.judgements for r in results) for case in rows}
     table = []
     for case, row in rows.items():
@@ -232,7 +254,7 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
             count = f" {cell['broken']}/{total}" if cell["broken"] and total > 1 else ""
             text = f"{name} in {case}: {cell['holds']} hold, {cell['broken']} broken, "
             text += f"{cell['vacuous']} not put to the test; "
-            text += f"smallest margin {_show(cell['worst'])} {cell['unit']} in {cell['flight']}"
+            text += f"smallest margin {cell['margin']} in {cell['flight']}"
             anchor = anchors.get(cell["flight"], "")
             cells.append({"status": status, "text": SYMBOLS[status] + count, "said": text, "anchor": anchor})
         broken = sum(cell["broken"] for cell in row.values())
@@ -256,14 +278,17 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
             judged = [(f, j) for f in flights for j in f.judgements if j.name == requirement]
             if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two values: the table above shows it
                 continue
-            unit = next((j.unit for _, j in judged if j.unit not in ("", "1")), "")
+            factor, unit = next((scale for _, j in judged if (scale := scale_of(j))[1]), (1.0, ""))
             words = f"{requirement}: margin" + (f" ({unit})" if unit else "")
-            verdicts = [(j.margin, "fail" if j.margin < 0 else PASS) for _, j in judged]
+            verdicts = [(factor * j.margin, "fail" if j.margin < 0 else PASS) for _, j in judged]
             plots.append(histogram_plot(requirement, unit, verdicts))
             for name in varied:
                 points = [
                     Point(
-                        f.values[name], j.margin, f.verdict, f"{f.id}: {f.verdict}, {_values(f)}, margin {j.margin:.4g}"
+                        f.values[name],
+                        factor * j.margin,
+                        f.verdict,
+                        f"{f.id}: {f.verdict}, {_values(f)}, margin {margin_text(j)}",
                     )
                     for f, j in judged
                     if name in f.values
@@ -310,18 +335,18 @@ def _requirements(results: Sequence[FlightResult]) -> list[Json]:
     for result in results:
         for judgement in result.judgements:
             new = {"name": judgement.name, "severity": judgement.severity, "holds": 0, "vacuous": 0, "broken": 0}
-            row = rows.setdefault(judgement.name, new | {"worst": math.inf, "flight": ""})
+            row = rows.setdefault(judgement.name, new | {"worst": math.inf, "flight": "", "margin": "∞"})
             row[judgement.status] += 1
             if judgement.margin < row["worst"]:
-                row["worst"], row["flight"] = judgement.margin, result.id
-    return [row | {"margin": _show(row["worst"])} for row in rows.values()]
+                row["worst"], row["flight"], row["margin"] = judgement.margin, result.id, margin_text(judgement)
+    return list(rows.values())
 
 
 def _matrix(results: Sequence[FlightResult], anchors: dict[str, str]) -> list[Json]:
     rows: dict[str, list[Json]] = {}
     for r in results:
         sentence = r.sentence if len(r.sentence) < 200 else r.sentence[:200] + "…"
-        text = f"{r.id}: {r.verdict}, margin {_show(r.margin)}. {sentence}"
+        text = f"{r.id}: {r.verdict}, margin {_margin(r)}. {sentence}"
         cell = {"verdict": r.verdict, "ok": r.as_expected, "text": text, "anchor": anchors.get(r.id, "")}
         rows.setdefault(r.case_id, []).append(cell)
     return [{"id": case_id, "cells": cells} for case_id, cells in rows.items()]
@@ -333,12 +358,13 @@ def _flight(
     return {
         "anchor": anchor,
         "id": result.id,
-        "title": case.title,
+        "title": _title(case.title, result),
+        "expected": _is_expected(result),
         "ok": result.as_expected,
         "page": page,
         "verdict": result.verdict,
         "outcome": result.outcome,
-        "score": _show(result.score),
+        "score": number_text(result.score),
         "level": result.level,
         "sentence": result.sentence,
         "values": _values(result),
@@ -395,9 +421,3 @@ def _coverage(pairs: Sequence[tuple[FlightCase, FlightResult]]) -> Json:
 
 def _number(value: float) -> float:
     return math.inf if math.isnan(value) else value
-
-
-def _show(value: float) -> str:
-    if math.isfinite(value):
-        return f"{value:.4g}"
-    return "none" if math.isnan(value) else "∞" if value > 0 else "-∞"

@@ -120,7 +120,7 @@ def _written(
             write_ulog(flight.log, folder / "flight.ulg")
         if csv:
             flight.log.to_csv(folder / "flight.csv")
-        write_flight_page(flight, folder / "flight.html", autopilot, origin)
+        write_flight_page(flight, folder / "flight.html", autopilot, origin, more)
         rows = _summary(flight, autopilot)
         if more and any(name.startswith("caused") for name in more):  # what merely came next says less
             rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from browser import chromium
+from browser import BROKEN_WORDS, CUT_CELLS, chromium
 from campaign_data import flight_case, flight_cases, result_of
 
 from ironbird.campaign.coverage import TraceRow
@@ -286,6 +286,7 @@ def test_a_browser_filters_and_sorts_the_flights(grid: Path) -> None:
         tab.open(grid.as_uri())
         tab.until("document.readyState == 'complete' && document.getElementById('count').innerText")
         assert tab.js("document.documentElement.scrollWidth") <= 400  # nothing sticks out of a narrow window
+        assert tab.js(CUT_CELLS) == [] and tab.js(BROKEN_WORDS) == []
         shown = "[...document.querySelectorAll('#all tbody tr')].filter(r => !r.hidden).map(r => r.cells[1].innerText)"
 
         assert len(tab.js(shown)) == 10 and tab.js("document.getElementById('count').innerText") == "10 of 10 flights"
@@ -308,3 +309,32 @@ def test_a_browser_filters_and_sorts_the_flights(grid: Path) -> None:
         tab.js("document.getElementById('flight-0').open = false; location.hash = 'flight-0'")
         tab.until(folded)  # a link to it opens it
         assert tab.errors() == [] and tab.requested() == set()
+
+
+def test_an_expected_failure_says_so_and_names_what_broke_by_severity(
+    store: Store, tmp_path: Path, listed: None
+) -> None:
+    case = flight_case(1, id="gps-lost/0001/s1", case_id="gps-lost", title="gps-lost", expect="fail")
+    found = [
+        Judgement("low", "minor", -0.2, 1.0, "height was 2 m at 1.00 s", "always (altitude > 3 m)", "m", 1.0),
+        Judgement("upright", "critical", -math.pi / 4, 4.0, "tilt was 75 deg", "always (tilt < 30 deg)", "rad", 4.0),
+        Judgement("near", "major", -0.1, 2.0, "distance was 3 m at 2.00 s", "always (distance < 2.9 m)", "m", 2.0),
+    ]
+    result = replace(result_of(case, "fail", judgements=found), margin=-math.pi / 4, sentence="all of it")
+    campaign = store.create("night", "", {}, [case])
+    store.write(campaign, [(0, result)])
+
+    for most in (10, 0):  # as a row, and as data of the script
+        campaign_page.MOST_ROWS = most  # restored by the fixture
+        write_campaign_page(store, campaign, tmp_path / "page.html")
+        text = (tmp_path / "page.html").read_text()
+        table = text.partition('<table class="stack" id="all">')[2].partition('<h2 id="failing">')[0]
+        assert "upright: tilt was 75 deg; also broken: near, low" in table and "-45 deg" in table
+        badge = '<span class="badge fail">fail</span> <span class="badge plain">expected</span>'
+        assert (badge in table) == bool(most) and ('low",true]' in table) == (not most)
+    heading = text.partition('<summary class="fault-head">')[2].partition("</summary>")[0]
+    assert heading.count("gps-lost/0001/s1") == 1 and 'class="badge plain">expected<' in heading
+    cases = text.partition('<h2 id="cases">')[2].partition("</table>")[0]
+    assert ">expected<" in cases and ">unexpected<" not in cases
+    rows = text.partition('<h2 id="requirements">')[2].partition("</table>")[0]
+    assert [cells(row)[5] for row in re.findall("<tr>(.*?)</tr>", rows)[1:]] == ["-0.2 m", "-45 deg", "-0.1 m"]

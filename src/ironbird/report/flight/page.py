@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -31,10 +32,14 @@ from ironbird.report.flight.section import sections
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
+from ironbird.report.margins import margin_text
 from ironbird.report.page import hash_source, script_text, write_page
 
 if TYPE_CHECKING:
     from ironbird.flight.autopilot_estimate import AutopilotEstimate
+
+CAUSED = r"first divergence|caused( \d+| later)?|carried by|ending"  # rows that a comparison with a healthy twin gives
+EFFECT = re.compile(r"(?P<kind>[^:]+): (?P<text>.*), (?P<after>-?[\d.]+ s after \S+)")
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ def write_flight_page(
     path: str | Path,
     autopilot: AutopilotEstimate | LinkError | None = None,
     origin: Origin | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> None:
     """Write the page of a flight as one self-contained HTML file.
 
@@ -65,14 +71,17 @@ def write_flight_page(
         The autopilot's own log beside the truth, or why there is none although there should be.
     origin : Origin, optional
         The campaign that the page leads back to.
+    more : mapping of str, optional
+        Further rows of the summary; those of a healthy twin are shown as what the faults caused.
 
     Examples
     --------
     >>> ib.write_flight_page(flight, "flight.html")  # doctest: +SKIP
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
-        content = _content(flight, autopilot)
-    write_page(Path(path), "flight.html.j2", {**content, "origin": origin})
+        content = _content(flight, autopilot, more or {})
+    healthy = "healthy/flight.html" if (Path(path).parent / "healthy" / "flight.html").is_file() else ""
+    write_page(Path(path), "flight.html.j2", {**content, "origin": origin, "healthy": healthy})
 
 
 def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:
@@ -84,7 +93,7 @@ def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: P
     return autopilot_section(autopilot, plots)
 
 
-def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> Json:
+def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, more: Mapping[str, str]) -> Json:
     """All values that the template shows."""
     plots = Plots(flight)
     spec = flight.vehicle.spec
@@ -98,11 +107,12 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
         "badge": {"kind": flight.verdict, "text": flight.verdict},
         "outcome": flight.outcome,
         "lead": _lead(flight),
-        "summary": _summary(flight),
+        "summary": _summary(flight, more),
         "requirements": [_requirement(judgement) for judgement in flight.judged.judgements],
         "why": flight.judged.sentence,
         "faults": [_fault(plots, number, fault) for number, fault in enumerate(plots.faults, start=1)],
         "twin": _twin_sentence(flight),
+        "caused": _caused(more),
         "path_figures": path_figures(plots),
         "timeline": timeline(plots),
         "panels": signal_panels(plots),
@@ -154,20 +164,43 @@ def _lead(flight: Flight) -> list[str]:
     return [*pieces, f"seed {flight.order.seed}"]
 
 
-def _summary(flight: Flight) -> list[tuple[str, str]]:
+def _summary(flight: Flight, more: Mapping[str, str]) -> list[tuple[str, str]]:
     """The summary without rows that other sections of the page show."""
     try:
         rows = flight.summary()
     except UnknownNameError:  # a log that lacks the signals of the figures
         rows = {"vehicle": flight.vehicle.id, "mission": flight.mission_title, "outcome": flight.outcome}
         rows["seed"] = str(flight.order.seed)
-    hidden = re.compile(r"(fault|witness) \d+|sha256|verdict")
-    return [(key[:1].upper() + key[1:], text) for key, text in rows.items() if not hidden.fullmatch(key)]
+    hidden = r"(fault|witness) \d+|sha256|verdict"
+    if _is_compared(more):  # what merely came next says less than what the twin shows
+        hidden += rf"|reaction \d+|{CAUSED}"
+    return [
+        (key[:1].upper() + key[1:], text) for key, text in {**rows, **more}.items() if not re.fullmatch(hidden, key)
+    ]
+
+
+def _is_compared(more: Mapping[str, str]) -> bool:
+    """Whether the rows come from a comparison with a healthy twin."""
+    return any(key.startswith("caused") for key in more) or "first divergence" in more
+
+
+def _caused(more: Mapping[str, str]) -> Json | None:
+    """What the twin shows: facts as key and text, and effects as delay, kind and text; None without a twin."""
+    if not _is_compared(more):
+        return None
+    facts, effects = [], []
+    for key, text in more.items():
+        effect = EFFECT.fullmatch(text)
+        if re.fullmatch(r"caused \d+", key) and effect is not None:
+            effects.append((effect["after"], effect["kind"], effect["text"]))
+        elif re.fullmatch(CAUSED, key):
+            facts.append((key[:1].upper() + key[1:], text))
+    return {"facts": facts, "effects": effects}
 
 
 def _requirement(judgement: Judgement) -> Json:
     """A row of the table of requirements; unknown values are empty."""
-    margin = f"{judgement.margin:.4g} {judgement.unit}".strip() if math.isfinite(judgement.margin) else ""
+    margin = margin_text(judgement) if math.isfinite(judgement.margin) else ""
     sentence = judgement.sentence or (f"not put to the test: {judgement.untested}" if judgement.untested else "")
     return {
         "name": judgement.name,

@@ -156,7 +156,7 @@ class LogPlots(TimePlots):
         if baro is not None:
             curves.append(self._faint(baro.time_s, _level(found, baro, baro.values[:, 0]), "barometer", 3))
         if ranger is not None:
-            curves.append(self._faint(ranger.time_s, ranger.values[:, 0], "range to the ground", 6))
+            curves.append(self._faint(ranger.time_s, ranger.values[:, 0], "range to the ground", 4))
         return self.figure("height", curves)
 
     def _faint(self, time_s: np.ndarray, values: np.ndarray, name: str, number: int) -> Json:

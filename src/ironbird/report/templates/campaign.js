@@ -8,14 +8,15 @@
     const said = document.getElementById("count");
     const cell = (row, i) => row.cells[i].dataset.value ?? row.cells[i].textContent.trim();
     let flights = [...body.rows].map((row) => ({ row, verdict: row.dataset.verdict, which: row.dataset.case, cells: [0, 1, 2, 3, 4].map((i) => cell(row, i)), own: row.textContent.toLowerCase() }));
-    for (const [verdict, case_, id, number, margin, values, reason] of JSON.parse(document.getElementById("rest")?.textContent || "[]")) // what is not drawn yet
-      flights.push({ row: null, verdict, which: case_, margin, cells: [verdict, id, number, values, reason], own: `${verdict} ${id} ${margin} ${values} ${reason}`.toLowerCase() });
+    for (const [verdict, case_, id, number, margin, values, reason, expected] of JSON.parse(document.getElementById("rest")?.textContent || "[]")) // what is not drawn yet
+      flights.push({ row: null, verdict, which: case_, margin, expected, cells: [verdict, id, number, values, reason], own: `${verdict}${expected ? " expected" : ""} ${id} ${margin} ${values} ${reason}`.toLowerCase() });
 
     const rowOf = (flight) => {
       if (flight.row) return flight.row;
       const row = flight.row = document.createElement("tr"), made = flight.cells.map((value, i) => { const td = row.insertCell(); td.textContent = i === 2 ? flight.margin : value; return td; });
       const badge = document.createElement("span"), code = document.createElement("code");
       badge.className = `badge ${flight.verdict}`; badge.textContent = flight.verdict; made[0].replaceChildren(badge);
+      if (flight.expected) { const said = document.createElement("span"); said.className = "badge plain"; said.textContent = "expected"; made[0].append(" ", said); }
       code.textContent = flight.cells[1]; made[1].replaceChildren(code);
       made[2].className = "num"; made[2].dataset.value = flight.cells[2]; made[2].dataset.label = "margin"; made[3].dataset.label = "varied";
       return row;

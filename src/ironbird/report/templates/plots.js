@@ -47,6 +47,44 @@ const Plots = (() => {
     return value - x[low] <= x[high] - value ? low : high;
   }
 
+  // Texts beside points, each at the free one of eight places around its point: off lines, marks and other texts.
+  class Labels {
+    constructor(c, box) { this.c = c; this.box = box; this.taken = []; this.lines = []; this.wanted = []; }
+    line(points) { // [x, y] on the screen; a gap ends it
+      points.forEach((p, i) => {
+        const q = points[i + 1];
+        if (!p) return;
+        const steps = q ? Math.min(200, Math.ceil(Math.hypot(q[0] - p[0], q[1] - p[1]) / 4)) : 1;
+        for (let k = 0; k < steps; k++) this.lines.push(q ? [p[0] + (q[0] - p[0]) * k / steps, p[1] + (q[1] - p[1]) * k / steps] : p);
+      });
+    }
+    mark(x, y, size) { this.taken.push([x - size, y - size, x + size, y + size]); }
+    text(words, x, y, colour) { if (words) this.wanted.push({ words, x, y, colour }); }
+    write(least) { // all that was asked for; returns the words with their boxes
+      const c = this.c, box = this.box, high = 11, found = [];
+      c.textAlign = "left"; c.textBaseline = "middle"; c.lineJoin = "round";
+      for (const { words, x, y, colour } of this.wanted) {
+        const wide = c.measureText(words).width, g = least;
+        let best = null, cost = Infinity;
+        for (const far of [1, 2.2, 3.6]) for (const [h, v] of [[1, -1], [1, 1], [-1, -1], [-1, 1], [0, -1], [0, 1], [1, 0], [-1, 0]]) {
+          const left = h > 0 ? x + g * far : h < 0 ? x - g * far - wide : x - wide / 2;
+          const top = v > 0 ? y + g * far * 0.7 : v < 0 ? y - g * far * 0.7 - high : y - high / 2;
+          const own = [left - 1, top - 1, left + wide + 1, top + high + 1];
+          let worse = far;
+          if (own[0] < box.l || own[2] > box.r || own[1] < box.t || own[3] > box.b) worse += 1000;
+          for (const t of this.taken) if (own[0] < t[2] && own[2] > t[0] && own[1] < t[3] && own[3] > t[1]) worse += 100;
+          for (const [px, py] of this.lines) if (px > own[0] && px < own[2] && py > own[1] && py < own[3]) { worse += 10; break; }
+          if (worse < cost) { cost = worse; best = own; }
+        }
+        this.taken.push(best);
+        c.lineWidth = 3; c.strokeStyle = ink("var(--card)"); c.strokeText(words, best[0] + 1, (best[1] + best[3]) / 2);
+        c.lineWidth = 1; c.fillStyle = ink(colour); c.fillText(words, best[0] + 1, (best[1] + best[3]) / 2);
+        found.push([words, ...best.map(Math.round)]);
+      }
+      return found;
+    }
+  }
+
   class Figure {
     constructor(place, figure, group) {
       this.place = place; this.layout = figure.layout; this.kind = figure.kind; this.group = group;
@@ -130,11 +168,12 @@ const Plots = (() => {
       c.scale(ratio, ratio);
       c.font = `${narrow ? 11 : 12}px ${getComputedStyle(document.body).fontFamily}`;
       const right = this.axes.some((a) => a.side === "right");
-      const l = narrow ? 46 : margin.l, r = narrow && !right ? 10 : margin.r;
-      const box = this.box = { l, r: width - r, t: margin.t, b: height - margin.b };
       const xaxis = this.layout.xaxis;
       this.log = xaxis.type === "log";
       let view = this.range(), spans = this.axes.map((a) => this.span(a, view));
+      const tall = height - margin.t - margin.b, long = this.axes.map((a, i) => this.wide(c, a, spans[i], tall)); // of numbers at the left
+      const l = Math.max(narrow ? 46 : margin.l, ...long), r = narrow && !right ? 10 : margin.r;
+      const box = this.box = { l, r: width - r, t: margin.t, b: height - margin.b };
       if (xaxis.scaleanchor) [view, spans[0]] = this.equal(view, spans[0], box);
       const lx = (v) => (this.log ? Math.log10(v) : v), a = lx(view[0]), b = lx(view[1]);
       this.across = (v) => box.l + (lx(v) - a) / (b - a) * (box.r - box.l);
@@ -162,6 +201,7 @@ const Plots = (() => {
         if (x >= box.l && x <= box.r + 1) line(c, x, box.t, x, box.b);
         c.lineWidth = 1; c.globalAlpha = 1;
       }
+      if (this.kind === "path") this.labels(c, box);
       const taken = []; // above the plot, from left to right
       for (const note of this.layout.annotations || []) this.note(c, note, box, taken);
       this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
@@ -173,22 +213,35 @@ const Plots = (() => {
       return [about(view, box.r - box.l), about(span, box.b - box.t)];
     }
 
-    axis(c, axis, span, box) {
-      const [bottom, top] = axis.domain || [0, 1], log = axis.type === "log";
-      const yt = box.b - top * (box.b - box.t), yb = box.b - bottom * (box.b - box.t);
-      const ly = (v) => (log ? Math.log10(Math.max(v, 1e-12)) : v);
-      let low = ly(span[0]), high = ly(span[1]);
+    scale(axis, span, tall) { // ends of an upright axis of a height in pixels, and where its numbers stand
+      const log = axis.type === "log";
+      let [low, high] = log ? span.map((v) => Math.log10(Math.max(v, 1e-12))) : span;
       if (log && !axis.range) { // of positive values alone
         const values = this.shown().flatMap((t) => [...t.y]).filter((v) => v > 0);
         low = Math.log10(Math.min(...values)); high = Math.log10(Math.max(...values)); low = Math.max(low, high - 6);
       }
+      const marks = log ? decades(low, high) : axis.dtick ? ticks(low, high, (high - low) / axis.dtick) : ticks(low, high, Math.max(2, tall / 36));
+      return [low, high, marks];
+    }
+
+    wide(c, axis, span, tall) { // room that the numbers of an axis at the left need
+      if (axis.side === "right" || axis.showticklabels === false) return 0;
+      const [bottom, top] = axis.domain || [0, 1], [, , marks] = this.scale(axis, span, (top - bottom) * tall);
+      const numbers = marks.map((mark) => c.measureText(number(axis.type === "log" ? 10 ** mark : mark)).width);
+      return Math.ceil(Math.max(0, ...numbers)) + (axis.title ? 24 : 8);
+    }
+
+    axis(c, axis, span, box) {
+      const [bottom, top] = axis.domain || [0, 1], log = axis.type === "log";
+      const yt = box.b - top * (box.b - box.t), yb = box.b - bottom * (box.b - box.t);
+      const ly = (v) => (log ? Math.log10(Math.max(v, 1e-12)) : v);
+      const [low, high, marks] = this.scale(axis, span, yb - yt);
       axis.up = (v) => yb - (ly(v) - low) / (high - low) * (yb - yt);
       axis.top = yt; axis.bottom = yb;
       const right = axis.side === "right", over = Boolean(axis.overlaying);
       c.lineWidth = 1;
       if (axis.showticklabels !== false) {
         c.textAlign = right ? "left" : "right"; c.textBaseline = "middle";
-        const marks = log ? decades(low, high) : axis.dtick ? ticks(low, high, (high - low) / axis.dtick) : ticks(low, high, Math.max(2, (yb - yt) / 36));
         for (const mark of marks) {
           const y = yb - (mark - low) / (high - low) * (yb - yt);
           if (!over && axis.showgrid !== false) {
@@ -241,11 +294,18 @@ const Plots = (() => {
         const look = trace.marker || { symbol: "circle", size: 5, color: trace.line.color };
         for (let i = 0; i < x.length; i++) symbol(c, look.symbol, this.across(x[i]), axis.up(y[i]), look.size / 2, ink(look.color));
       }
-      if (mode.includes("text")) {
-        c.fillStyle = ink("var(--muted)"); c.textAlign = "left"; c.textBaseline = "bottom";
-        trace.text.forEach((text, i) => c.fillText(text, this.across(x[i]) + 5, axis.up(y[i]) - 3));
-      }
       c.globalAlpha = 1;
+    }
+
+    labels(c, box) { // of waypoints, beside the tracks
+      const made = new Labels(c, box), up = this.axes[0].up;
+      for (const { mode, marker, text, x, y } of this.shown()) {
+        const points = Array.from(x, (v, i) => (Math.abs(v) < 1e30 && Math.abs(y[i]) < 1e30 ? [this.across(v), up(y[i])] : null));
+        if (mode.includes("lines")) made.line(points);
+        else for (const point of points) if (point) made.mark(...point, marker.size / 2 + 1);
+        if (mode.includes("text")) points.forEach((point, i) => point && made.text(text[i], ...point, "var(--muted)"));
+      }
+      this.canvas.dataset.labels = JSON.stringify(made.write(7));
     }
 
     bar(c, bar, axis) {
@@ -413,5 +473,5 @@ const Plots = (() => {
     }
   }
 
-  return { Group, ink, number, unpack };
+  return { Group, Labels, ink, number, unpack };
 })();

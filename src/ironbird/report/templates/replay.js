@@ -1,6 +1,6 @@
 // The flight again in space: path, set-point, vehicle with its attitude; drag to turn, wheel to come nearer. No library.
 const Replay = (() => {
-  const { ink, number, unpack } = Plots;
+  const { Labels, ink, number, unpack } = Plots;
   const FAST = [0.25, 0.5, 1, 2, 4, 8, 16];
 
   class View {
@@ -114,22 +114,25 @@ const Replay = (() => {
       this.centre = this.follow && here.every(Number.isFinite) ? here : this.ranges.map(([low, high]) => (low + high) / 2);
       const wide = Math.max(...this.ranges.map(([low, high]) => high - low));
       this.far = 2.2 * wide; this.focal = 0.62 * Math.min(this.width, 1.3 * this.height) * 2.2 * this.near;
+      const labels = this.labels = new Labels(c, { l: 0, r: this.width, t: 0, b: this.height });
       this.ground(wide);
       this.way(this.places, ink("var(--grid-strong)"), 1.5, this.time.length, 0); // shadow on the ground
       for (const twin of this.twins) this.way(twin.points, ink(twin.ink), 1.2, twin.points.length / 3, 1, [6, 4]);
       this.way(this.places, ink("var(--grid-strong)"), 1.4, this.time.length, 1);
       this.way(this.places, ink("var(--c0)"), 2.4, i + 1, 1, [], here);
-      c.fillStyle = ink("var(--muted)");
+      c.lineWidth = 1.4;
       this.waypoints.forEach((p, k) => {
         const [x, y] = this.project(p);
         c.strokeStyle = ink("var(--muted)"); c.beginPath(); c.arc(x, y, 4, 0, 7); c.stroke();
-        c.fillText(this.numbers[k], x + 6, y - 5);
+        labels.mark(x, y, 5); labels.text(this.numbers[k], x, y, "var(--muted)");
       });
       for (const mark of this.marks) if (mark.place.every((v) => v !== null)) {
         const [x, y] = this.project(mark.place);
         c.fillStyle = ink(mark.ink); c.beginPath(); c.arc(x, y, 3.4, 0, 7); c.fill();
-        if (mark.symbol === "diamond" || mark.symbol === "x") c.fillText(mark.name, x + 6, y + 12);
+        labels.mark(x, y, 4);
+        if (mark.symbol === "diamond" || mark.symbol === "x") labels.text(mark.name, x, y, mark.ink);
       }
+      canvas.dataset.labels = JSON.stringify(labels.write(7));
       if (this.set_points) {
         const [x, y] = this.project(this.between(this.set_points, 3, i));
         c.strokeStyle = ink("var(--c1)"); c.lineWidth = 1.6;
@@ -148,6 +151,7 @@ const Replay = (() => {
       for (let e = es[0]; e <= es[1] + 1e-9; e += step) this.segment([ns[0], e, 0], [ns[1], e, 0]);
       const [nx, ny] = this.project([ns[1], (es[0] + es[1]) / 2, 0]), [ex, ey] = this.project([(ns[0] + ns[1]) / 2, es[1], 0]);
       c.fillText("north", nx - 14, ny - 6); c.fillText("east", ex + 6, ey);
+      this.labels.taken.push([nx - 14, ny - 17, nx + 16, ny - 4], [ex + 6, ey - 11, ex + 30, ey + 3]);
       c.fillText(`lines every ${number(step)} m`, 8, this.height - 8);
     }
 
@@ -160,15 +164,18 @@ const Replay = (() => {
       const c = this.c;
       c.strokeStyle = colour; c.lineWidth = width; c.setLineDash(dash); c.beginPath();
       let pen = false;
+      const seen = [];
       for (let i = 0; i < count; i++) {
         const p = [points[3 * i], points[3 * i + 1], points[3 * i + 2] * lift];
-        if (!p.every(Number.isFinite)) { pen = false; continue; }
+        if (!p.every(Number.isFinite)) { pen = false; seen.push(null); continue; }
         const [x, y] = this.project(p);
+        seen.push([x, y]);
         if (pen) c.lineTo(x, y); else c.moveTo(x, y);
         pen = true;
       }
       if (last && pen) { const [x, y] = this.project(last); c.lineTo(x, y); }
       c.stroke(); c.setLineDash([]);
+      if (lift && !last) this.labels.line(seen); // the whole path: what was flown so far is part of it
     }
 
     // A simple body of its kind, drawn at least so large that its attitude is seen

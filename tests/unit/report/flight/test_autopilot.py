@@ -46,8 +46,10 @@ def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_p
 
     assert "The autopilot's estimate" in text
     assert "PX4, a.ulg: clock offset 0.02" in text and " ms, by the true velocity that it was sent and logged." in text
-    row = re.search(r"<td>horizontal position</td><td>m</td>(.*?)</tr>", text)
-    assert row and re.findall(r'class="value">([^<]+)<', row.group(1))[0] == "1"  # rms, then greatest, its time, …
+    row = re.search(r'<td>horizontal position</td><td data-label="unit">m</td>(.*?)</tr>', text)
+    assert (
+        row and re.findall(r'class="value" data-label="\w+">([^<]+)<', row.group(1))[0] == "1"
+    )  # rms, then greatest, its time, …
     assert "rms before the fault" in text
     for key in ("modes", "height", "horizontal", "error", "velocity", "attitude"):
         assert f'id="autopilot-{key}"' in text and f"autopilot-{key}" in figures

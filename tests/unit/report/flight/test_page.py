@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Tab, chromium
+from browser import BROKEN_WORDS, CUT_CELLS, Tab, chromium
 from flight_pages import ESTIMATES, FAULT, PLOTS, SPECTRA, Page, judged_as, numbers, page_of
 
 from ironbird.flight.flight import Flight, fly
@@ -297,6 +297,38 @@ def test_a_browser_plays_the_flight_again(opened: Tab, sensed: Flight) -> None:
     assert opened.errors() == []
 
 
+def apart(boxes: list[list[float]]) -> bool:
+    """Whether no two boxes (left, top, right, bottom) overlap."""
+    pairs = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i]]
+    return not any(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for a, b in pairs)
+
+
+def test_in_a_narrow_window_no_table_is_cut_and_no_word_is_broken(opened: Tab) -> None:
+    opened.resize(400, 900)
+    opened.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    try:
+        assert opened.js("document.documentElement.scrollWidth") <= 400
+        assert opened.js("document.querySelectorAll('#limits td').length") > 10
+        assert opened.js(CUT_CELLS) == [] and opened.js(BROKEN_WORDS) == []
+    finally:
+        opened.resize(1280, 900)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_labels_of_the_maps_lie_beside_each_other_and_within_the_map(opened: Tab, width: int) -> None:
+    opened.resize(width, 900)
+    opened.js("new Promise(done => setTimeout(done, 300))")
+    try:
+        for canvas in ("#path-plan canvas", "[data-part=canvas]"):
+            found = f"document.querySelector({json.dumps(canvas)})"
+            labels = json.loads(opened.js(f"{found}.dataset.labels"))
+            assert len(labels) > 1 and apart([box for _, *box in labels]), labels
+            assert max(box[2] for _, *box in labels) <= opened.js(f"{found}.clientWidth"), labels
+        assert any(text.startswith("fault 1") for text, *_ in labels)
+    finally:
+        opened.resize(1280, 900)
+
+
 def test_the_page_says_of_which_campaign_it_is_part(healthy: Flight, tmp_path: Path) -> None:
     origin = Origin("hover/0001/s1", "night<b>", "Hover", "../../report.html")
     write_flight_page(healthy, tmp_path / "flight.html", origin=origin)
@@ -318,3 +350,46 @@ def test_a_flight_that_outlasts_its_twin_has_a_page(flight: Flight, tmp_path: Pa
     short = replace(flight.twin, stops=[Stop(middle, "mission completed")])
     write_flight_page(replace(flight, twin=short), tmp_path / "page.html")
     assert f"mission completed at {middle:.2f} s" in (tmp_path / "page.html").read_text()
+
+
+COMPARED = {
+    "first divergence": "estimated velocity at 5.008 s, 0.01 s after imu.gyro_stuck@1",
+    "caused 1": "estimator: estimator 2 takes over from 0, 0.47 s after imu.gyro_stuck@1",
+    "caused 2": "text: Landing, now: <b>, 1.46 s after imu.gyro_stuck@1",
+    "carried by": "GNSS position (100 % of the rest)",
+    "ending": "landed",
+}
+
+
+def test_the_page_says_what_the_fault_caused_and_not_what_merely_came_next(
+    flight: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {**flight.summary(), "reaction 1": "armed: disarmed, 34.2 s after imu.gyro_stuck@1"}
+    monkeypatch.setattr(Flight, "summary", lambda _: dict(rows))
+    write_flight_page(flight, tmp_path / "page.html", more={"ending": "landed"})
+    alone = Page((tmp_path / "page.html").read_text())
+    assert "caused" not in alone.ids and "Reaction 1" in alone.words and "Ending" in alone.words
+
+    (tmp_path / "healthy").mkdir()
+    (tmp_path / "healthy" / "flight.html").write_text("the twin")
+    write_flight_page(flight, tmp_path / "page.html", more=COMPARED)
+    page = Page((tmp_path / "page.html").read_text())
+
+    section = page.text.partition('<h2 id="caused">What the fault caused</h2>')[2].partition("<h2")[0]
+    assert "Reaction" not in page.words and "#caused" in page.links and "healthy/flight.html" in page.links
+    assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", section) == [
+        ("First divergence", COMPARED["first divergence"]),
+        ("Carried by", COMPARED["carried by"]),
+        ("Ending", "landed"),
+    ]
+    assert [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(<td>.*?)</tr>", section)] == [
+        ["0.47 s after imu.gyro_stuck@1", "estimator", "estimator 2 takes over from 0"],
+        ["1.46 s after imu.gyro_stuck@1", "text", "Landing, now: &lt;b&gt;"],
+    ]
+    summary = page.text.partition('<h2 id="summary">')[2].partition("<h2")[0]
+    assert "Ending" not in summary
+
+
+def test_a_fault_that_caused_nothing_is_said_so(flight: Flight, tmp_path: Path) -> None:
+    write_flight_page(flight, tmp_path / "page.html", more={"caused": "nothing: its log is that of the healthy flight"})
+    assert "<dt>Caused</dt><dd>nothing: its log" in (tmp_path / "page.html").read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Tab, chromium
+from browser import BROKEN_WORDS, CUT_CELLS, Tab, chromium
 from flight_pages import Page, curves_of, rows_of
 from log_files import VIBRATION_HZ, roll_deg, write_ardupilot_flight, write_old_ardupilot_flight, write_px4_flight
 
@@ -154,3 +154,33 @@ def test_a_time_in_a_list_leads_to_that_moment(opened: Tab) -> None:
     opened.js("document.querySelector('#messages ~ .card .go[data-time=\"16.00\"]').click()")
     assert opened.js("Number(document.querySelector('[data-part=slider]').value)") == pytest.approx(16.0, abs=0.01)
     assert opened.js("document.querySelector('[data-part=words]').innerText").endswith("MISSION")
+
+
+def test_no_table_is_cut_and_no_word_is_broken(opened: Tab) -> None:
+    assert opened.js("document.querySelectorAll('#followed td').length") > 8
+    assert opened.js(CUT_CELLS) == [] and opened.js(BROKEN_WORDS) == []
+
+
+TINY = """window.made = (() => {
+  const bytes = (values) => String.fromCharCode(...new Uint8Array(new Float32Array(values).buffer));
+  const pack = (values) => ({bdata: btoa(bytes(values))}), place = document.createElement('div');
+  const layout = {height: 200, margin: {l: 62, r: 58, t: 20, b: 30}, xaxis: {type: 'log'}, yaxis: {type: 'log'}};
+  const line = {color: 'red', width: 1}, x = pack([1, 10]), y = pack([0.00001, 0.01]);
+  const group = new Plots.Group([0, 1]);
+  document.querySelector('main').append(place);
+  group.add(place, {kind: 'spectrum', data: [{type: 'scatter', mode: 'lines', x, y, name: 'a', line}], layout});
+  group.figures[0].draw();
+  return group.figures[0];
+})(); made.canvas.getContext('2d').measureText('0.00001').width"""  # in the font of the axis
+
+
+def test_the_numbers_of_an_axis_have_room_however_long(opened: Tab) -> None:
+    opened.js("document.querySelector('main').style.paddingLeft = '0'")
+    width = opened.js(TINY)
+    assert width > 35 and opened.js("made.box.l") - 6 >= width
+    opened.js("made.place.remove()")
+
+
+def test_no_two_curves_of_the_height_look_alike(px4: Page) -> None:
+    colours = [trace["line"]["color"] for trace in px4.figures["height"]["data"]]
+    assert len(colours) == len(set(colours)) and not {"var(--c0)", "var(--c6)"} <= set(colours)  # both are blue
