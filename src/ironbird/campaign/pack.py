@@ -26,7 +26,7 @@ from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
 from ironbird.campaign.suite import load_suite
 from ironbird.campaign.summary import by_case
-from ironbird.errors import IronbirdError, StoreError, shortened
+from ironbird.errors import CaseError, IronbirdError, StoreError, shortened
 from ironbird.files.problems import read_toml
 from ironbird.flight.systems import repeats
 from ironbird.flight.worlds import IN_TEXT
@@ -63,7 +63,7 @@ class Repeated:
     other_programs: list[str]  # of control systems outside: files that are not those of the pack, as far as it says
     other_code: bool  # whether this installation's code is another one, as far as the pack says
     signed: bool
-    of_suite: int | None  # flights of the suite in the pack, expanded again; None if it has no suite
+    of_suite: int | None  # flights of the suite in the pack, expanded again; None if it has none that can be
 
 
 @contextlib.contextmanager
@@ -131,7 +131,7 @@ def repeat(
 
 
 def _planned(folder: Path) -> dict[str, FlightCase]:
-    """The flights of the pack's suite, by id; none if the pack has no suite."""
+    """The flights of the pack's suite, by id; none if it has no suite, or one that names files it does not hold."""
     tables = {}
     for file in sorted(folder.glob("suite/**/*.toml")):
         with contextlib.suppress(ValueError, UnicodeDecodeError):
@@ -139,7 +139,10 @@ def _planned(folder: Path) -> dict[str, FlightCase]:
             if "case" in data or "suite" in data:
                 tables[file] = data
     roots = [file for file, data in tables.items() if "suite" in data] or list(tables)
-    return {flight.id: flight for file in roots for flight in load_suite(file).flights()}
+    try:
+        return {flight.id: flight for file in roots for flight in load_suite(file).flights()}
+    except CaseError:
+        return {}
 
 
 def _check_planned(pack: Pack, planned: dict[str, FlightCase]) -> None:

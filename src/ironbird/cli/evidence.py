@@ -161,7 +161,9 @@ def repeat_pack(
         "verdicts that are equal": f"{found.same_verdicts} of {found.flown}",
         "equal, bit for bit": f"{found.same} of {found.flown}",
     }
-    if found.of_suite is not None:
+    if found.of_suite is None:
+        rows["of the suite"] = "not compared: the pack has no suite that can be expanded"
+    else:
         rows["of the suite"] = f"{found.flown + found.outside + found.left_out + found.unjudged} of {found.of_suite}"
     if found.outside:
         rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
