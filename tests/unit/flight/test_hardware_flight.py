@@ -160,7 +160,7 @@ def test_a_fault_that_does_not_act_is_void(plug: Plug) -> None:
     ("options", "says"),
     [
         ([], "give --port DEVICE or --udp PORT, one of the two"),
-        (["--port", "/dev/nowhere", "--udp", "14997"], "vehicle 1 of 2 (quad_f450): serial port /dev/nowhere"),
+        (["--port", "/dev/null", "--udp", "14997"], "vehicle 1 of 2 (quad_f450): serial port /dev/null"),
         (["--port", "/dev/nowhere"], "there is no such device; is the board plugged in?"),
         (["--port", "/dev/null"], "is it a serial port?"),
         (["--port", "/dev/nowhere", "--baud", "115200"], "Use 460800 baud, here and on the board"),
@@ -180,6 +180,12 @@ def test_the_budget_is_shown_before_it_is_refused(tmp_path: Path) -> None:
     shown = " ".join(ended.stdout.replace("│", " ").split())
     assert "Budget of /dev/nowhere at 115200 baud" in shown and "TOO MUCH" in shown
     assert "HIL_SENSOR" in shown and "HIL_ACTUATOR_CONTROLS" in shown
+
+
+def test_a_port_that_is_not_there_is_refused_before_the_budget(tmp_path: Path) -> None:
+    words = ["fly", "quad_f450", "--control", "hardware", "--port", "/dev/nowhere", "--out", str(tmp_path)]
+    ended = RUNNER.invoke(app, words)
+    assert ended.exit_code == 2 and "no such device" in ended.stderr and not ended.stdout
 
 
 class Said:

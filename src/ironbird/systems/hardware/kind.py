@@ -120,11 +120,13 @@ class HardwareKind(Kind):
         """Bytes a second each way, message by message, and what the cable has room for."""
         assert isinstance(options, HardwareOptions)
         cable = cable_of(options)
-        cable.check()
         fitted = self.fitted(load_vehicle(vehicle, control=self.vehicle_control), options)
+        loads = self.loads(fitted, options, told=has_mission)
+        if all(load.fits for load in loads):  # else the budget says what to change, with a board or without
+            cable.check()
         rows: dict[str, str] = {}
         figures: dict[str, Any] = {}
-        for load in self.loads(fitted, options, told=has_mission):
+        for load in loads:
             for name, (rate, size) in load.parts.items():
                 rows[f"{load.direction}: {name}"] = f"{rate:g} a second of {size} bytes: {rate * size:.0f} bytes/s"
             room = ""
