@@ -1,6 +1,6 @@
 """What a vehicle did of its order, judged on its true state: items reached, landed, in the air at all, falling.
 
-The navigator of the vehicle under test reports what it believes; its receivers may be biased. Here each item of the
+The navigator of the vehicle under test reports what it estimates; its receivers may be biased. Here each item of the
 mission counts as reached, in order, when the true position comes within a stated distance of it: the distance at which
 the vehicle's own navigator counts an item as reached (its file's value), and an allowance for its estimate of
 `ALLOWED_M`, or of a quarter of the mission's median leg if that is less. Heights may differ by a quarter of the
@@ -40,7 +40,7 @@ AIRBORNE_M = 0.5  # above its start: it has left the ground
 MOVED_M = 0.5  # from its start: a vehicle on the ground or in the water has moved
 GROUND_M = 1.0  # of the centre of mass above ground: a vehicle that began in the air lies or stands
 STANDS_M = 0.25  # above where it stood at the start: it lies or stands
-FALL_MPS = 3.0  # sinks faster than anybody lands
+FALL_MPS = 3.0  # sinks faster than any vehicle lands
 FALL_S = 3.0  # before the ground, at that speed
 FOR_EVER_S = 1e6  # a stay that is longer has no end
 CIRCLE, RETURN_HEIGHT = "loiter_radius", "return_height"  # parameters of the navigators of wings
