@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-FLY = ["fly", "rover_differential", "--control", "truth", "--until", "0.5"]
+FLY = ["fly", "rover_differential", "--control", "truth", "--until", "4", "--ends", "time"]
 CLI = [sys.executable, "-c", "from ironbird.cli.main import main; main()"]
 CLOCK = """
 #define _GNU_SOURCE

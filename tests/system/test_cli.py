@@ -25,7 +25,8 @@ def ironbird(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedP
 
 def test_fly_writes_log_page_and_summary(tmp_path: Path) -> None:
     fault = "rotor.speed_loss@1:instance=1,severity=0.1,start=3"
-    arguments = ["fly", "quad_f450", "--mission", "hover", "--until", "6", "--wind", "5,270", "--turbulence", "5"]
+    arguments = ["fly", "quad_f450", "--mission", "hover", "--until", "6", "--ends", "time", "--wind", "5,270"]
+    arguments += ["--turbulence", "5"]
     done = ironbird(
         *arguments,
         "--seed",
@@ -103,9 +104,9 @@ def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
         "--out",
         "o",
     ]
-    ironbird(*flight, "--until", "0.1", cwd=tmp_path)  # from now on the kernel is there
+    ironbird(*flight, "--until", "0.1", cwd=tmp_path, code=3)  # from now on the kernel is there
     begin = time.monotonic()
-    ironbird(*flight, "--until", "0.1", cwd=tmp_path)
+    ironbird(*flight, "--until", "0.1", cwd=tmp_path, code=3)
     start_s = time.monotonic() - begin  # on a busy machine it takes its time
     process = subprocess.Popen(
         [*COMMAND, *flight, "--until", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -64,7 +64,8 @@ def bench() -> Bench:
 
 
 def flown(*faults: str, until_s: float = 13.5, mission: str = "spiral", **options: Any) -> Flight:
-    return fly(VEHICLE, control="firmware", mission=mission, faults=list(faults), until_s=until_s, options=options)
+    how: dict[str, Any] = {"mission": mission, "until_s": until_s, "ends": "time", "options": options}
+    return fly(VEHICLE, control="firmware", faults=list(faults), **how)
 
 
 # ------------------------------------------------------------------------------- the spiral

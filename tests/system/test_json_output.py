@@ -28,6 +28,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 5.0
+ends = "time"
 seeds = 0
 [case.set]
 "body.mass" = { uniform = [1.3, 1.6] }
@@ -49,6 +50,7 @@ id = "one"
 vehicle = "quad_f450"
 mission = "hover"
 until_s = 1.0
+ends = "time"
 seeds = 1
 [[case.require]]
 use = "no_crash"
@@ -94,7 +96,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "fault.find": {"compass": "ironbird/faults/1"},
     "fault.list": {"": "ironbird/faults/1"},
     "fault.show": {"rotor.speed_loss@1": TABLES},
-    "fly": {"quad_f450 --control truth --mission hover --until 1 --out single": TABLES},
+    "fly": {"quad_f450 --control truth --mission hover --until 2 --ends time --out single": TABLES},
     "log.show": {"flown/flight.parquet": TABLES},
     "mission.list": {"": "ironbird/missions/1"},
     "mission.show": {"hover": "ironbird/missions/1"},
@@ -169,8 +171,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("IRONBIRD_STORE", f"sqlite:///{folder}/own.db")
         for line, code in (
-            ("fly quad_f450 --control truth --mission hover --until 2 --out flown", 0),
-            ("fly quad_f450 --control truth --mission hover --until 2 --wind 5,270 --out other", 0),
+            ("fly quad_f450 --control truth --mission hover --until 2 --ends time --out flown", 0),
+            ("fly quad_f450 --control truth --mission hover --until 2 --ends time --wind 5,270 --out other", 0),
             ("campaign run cases.toml --workers 1 --name first", 1),
             ("campaign run cases.toml --workers 1 --name second", 1),
             ("evidence pack first --out pack.zip", 0),

@@ -379,7 +379,7 @@ def test_a_file_that_cannot_be_used_is_told_in_a_sentence(
     monkeypatch.setenv("IRONBIRD_SYSTEMS", f"broken={tmp_path / 'broken.py'}:{name}")
 
     assert message in ironbird("fly", "quad_f450", "--control", "broken", code=2).output
-    ironbird("fly", "quad_f450", "--control", "truth", "--until", "0.1")  # nobody else suffers
+    ironbird("fly", "quad_f450", "--control", "truth", "--until", "0.1", code=3)  # nobody else suffers
 
 
 @pytest.mark.parametrize(("loaded", "control"), [("truth", "reference"), ("reference", "toy"), ("external", "truth")])

@@ -42,6 +42,7 @@ faults_files = ["faults"]
 vehicle = "quad_f450"
 mission = "hover"
 until_s = 5.0
+ends = "time"
 [[case]]
 id = "buzz"
 [[case.fault]]
@@ -85,7 +86,8 @@ def test_it_is_listed_found_and_shown(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_it_is_flown_and_repeats_when_the_file_is_gone(folder: Path) -> None:
-    flown = ["fly", "quad_f450", "--mission", "hover", "--until", "5", "--faults-file", "faults", "--fault"]
+    flown = ["fly", "quad_f450", "--mission", "hover", "--until", "5", "--ends", "time", "--faults-file", "faults"]
+    flown += ["--fault"]
     said = ironbird(*flown, "mine.buzz@1:severity=0.2,start=4", "--out", "flight").stdout
     assert "acted on fault/mine_buzz_1/1/1.value" in said
     shutil.rmtree("faults")
@@ -94,7 +96,7 @@ def test_it_is_flown_and_repeats_when_the_file_is_gone(folder: Path) -> None:
 
 
 def test_one_that_does_not_act_is_void(folder: Path) -> None:
-    command = ["fly", "quad_f450", "--mission", "hover", "--until", "3", "--faults-file", "faults"]
+    command = ["fly", "quad_f450", "--mission", "hover", "--until", "4", "--ends", "time", "--faults-file", "faults"]
     said = ironbird(*command, "--fault", "mine.buzz@1:start=60", "--out", "flight", code=3).stdout
     assert "void" in said and "ineffective" in said
 

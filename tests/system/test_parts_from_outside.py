@@ -187,7 +187,7 @@ def test_an_exporter_is_listed_and_writes(site: Path) -> None:
 def test_a_control_system_flies_in_a_world_and_the_page_has_the_sections(site: Path) -> None:
     assert "Leaves the rotors off." in ironbird_says(site, "system", "list")
     flown = ["--control", "still", "--world", "meadow", "--until", "1", "--out", "flown"]
-    ironbird_says(site, "fly", "quad_f450", *flown)
+    ironbird_says(site, "fly", "quad_f450", *flown, code=3)
     page = (next((site / "flown").rglob("*.html"))).read_text(encoding="utf-8")
     assert "<dt>vehicle &lt;id&gt;</dt><dd>quad_f450</dd>" in page  # a text is escaped
     assert "<b>bold</b>" in page  # unless it says that it is HTML

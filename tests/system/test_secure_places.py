@@ -31,6 +31,7 @@ vehicle = "quad_f450"
 control = "truth"
 mission = "hover"
 until_s = 1.0
+ends = "time"
 [[case.require]]
 use = "no_crash"
 """

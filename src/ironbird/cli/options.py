@@ -206,10 +206,14 @@ OptionOption = Annotated[
 UntilOption = Annotated[
     float | None, typer.Option(help="End after this many seconds at the latest.", min=0.001, max=1e7)
 ]
-STRICT_HELP = (
-    "Exit code 1 also for remarks: a requirement that held without being put to the test, or what 'doctor' misses."
-)
-StrictOption = Annotated[bool, typer.Option("--strict", help=STRICT_HELP)]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit code 1 also if a requirement held without being put to the test, or, in 'doctor', if anything is "
+        "missing or busy.",
+    ),
+]
 OUT_HELP = "Where to write: a folder, or a file if the result is one file; the command prints where it wrote."
 OutOption = Annotated[Path | None, typer.Option("--out", help=OUT_HELP)]
 OutPathOption = Annotated[Path, typer.Option("--out", help=OUT_HELP)]

@@ -43,11 +43,11 @@ def flown(
     if aux:
         (folder / "aux.mix").write_text(aux)
         options["aux"] = str(folder / "aux.mix")
-    return fly(vehicle, control="mixer", until_s=until_s, options=options)
+    return fly(vehicle, control="mixer", until_s=until_s, ends="time", options=options)
 
 
 def test_a_file_that_fits_the_frame_flies_as_the_autopilot_does_without_it(tmp_path: Path) -> None:
-    mixed, alone = flown(tmp_path, QUAD), fly("quad_f450", until_s=6.0)
+    mixed, alone = flown(tmp_path, QUAD), fly("quad_f450", until_s=6.0, ends="time")
     places = [flight.log["body.p_NB_N"] for flight in (mixed, alone)]
     assert mixed.verdict == "pass" and -places[1][-1, 2] > 4.0  # it climbs
     assert np.abs(places[0] - places[1]).max() < 0.05  # commands come one exchange later
@@ -79,7 +79,7 @@ def test_where_the_flight_processor_is_silent_outputs_take_their_failsafe_values
 def test_elevons_of_a_main_file_and_a_motor_of_an_aux_file_with_its_travel_time_fly_a_wing(tmp_path: Path) -> None:
     wires = "MAIN1=surface/elevon_left,MAIN2=surface/elevon_right,AUX1=rotor/1"
     mixed = flown(tmp_path, ELEVONS, vehicle="zagi", until_s=12.0, aux=MOTOR.format(travel=5000), wires=wires)
-    alone = fly("zagi", until_s=12.0)
+    alone = fly("zagi", until_s=12.0, ends="time")
     assert mixed.verdict == alone.verdict == "pass"
     steps = np.diff(mixed.log["rotor/1/command_fault.value"])
     assert (
