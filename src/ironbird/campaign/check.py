@@ -664,15 +664,22 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
             )
     try:
         targets = targets_in(known, order)
-    except FaultError:
-        pattern = next(t for t in order.targets if "*" in t or t not in known.p.signals)
+    except FaultError as error:
+        pattern = next((t for t in order.targets if "*" in t or t not in known.p.signals), None)
+        if pattern is None:  # all are there, but one has no axes
+            message, _, cure = str(error).removeprefix(f"{order.text()}: ").partition("; ")
+            return case.problem((*path, "axis"), message, cure)
         unknown = UnknownNameError("parameter", pattern, known.p.signals, f"vehicle '{known.name}'")
         key = "instance" if order.fault.counts_instances and "instance" in table else "id"
         if parts := order.parts_among(known.p.signals):
             message = f"vehicle '{known.name}' has {parts}, not {order.instance}"
             return case.problem((*path, key), message, f"write instance = {parts.split()[1].rstrip(',')}, for example")
         where = f"{order.fault.id} needs {pattern}, which vehicle '{known.name}' does not have"
-        return case.problem((*path, key), where, near_words(unknown, "choose another vehicle, control or fault"))
+        other = "choose another vehicle, control or fault"
+        part = pattern.partition("/")[0]
+        near = any(name.startswith(f"{part}/") for name in known.p.signals)
+        sensors = f"there is no {part} with this control; under 'reference' vehicles have sensors: {other}"
+        return case.problem((*path, key), where, near_words(unknown, other) if near else sensors)
     for target, _ in targets:
         name, _, index = target.partition("[")
         size = known.p.signals[name].size

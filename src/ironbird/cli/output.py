@@ -423,7 +423,7 @@ def write_flight(
     ending = (more or {}).get("ending", "")
     code, problem = code_of(flight, strict=strict), ""
     if flight.verdict != "pass":
-        problem = f"{flight.verdict}: {flight.judged.sentence}"
+        problem = f"{flight.verdict}: {flight.judged.in_short}"
     elif code:
         problem = f"{flight.judged.verdict_text} (--strict)"
     figures = {**flight.figures(), **({"ending": ending} if ending else {}), "folder": str(folder)}

@@ -35,7 +35,7 @@ CAUSES = {  # by signals that fail
     ("yaw_rate", "yaw"): Cause("torque of the rotors or inertia about the vertical", ("torque", "inertia_z")),
     TURNS: Cause("inertia or lag of the motors", ("inertia_x", "inertia_y", "motor_time")),
     ("velocity_north", "velocity_east", "north", "east", "specific_force_x", "specific_force_y"): Cause(
-        "drag, or wind (calm air is assumed)", ("drag",)
+        "drag, wind that only one of the two had, or an autopilot's estimate that was off", ("drag",)
     ),
     ("battery_voltage",): Cause(
         "the battery: its resistance, capacity, or charge at the start",

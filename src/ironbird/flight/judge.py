@@ -172,6 +172,13 @@ class Judged:
         return [judgement for judgement in self.judgements if judgement.untested]
 
     @property
+    def in_short(self) -> str:
+        """Why it failed, without the witnesses of the faults; the whole sentence of other verdicts."""
+        broken = sorted((j for j in self.judgements if not j.holds), key=_by_severity)
+        texts = [f"{j.name}: {j.sentence}" for j in broken if j.sentence]
+        return "; ".join(texts) if self.verdict == FAIL and texts else self.sentence
+
+    @property
     def verdict_text(self) -> str:
         """The verdict in words: a pass says how many requirements were not put to the test."""
         if self.verdict != PASS or not self.untested:

@@ -27,6 +27,7 @@ from ironbird.conditions.quantity import NONE, read_unit, si_text
 from ironbird.requirements.robustness import Evaluation
 from ironbird.requirements.trace import Trace
 
+MOST_TAKEN = 4  # values of a mode that a sentence names
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _WORDS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least ", "==": "", "!=": "anything but "}
@@ -231,7 +232,7 @@ class _Search:
         if discrete and between and not met:
             never = "never" if operator == "==" else "always"
             return f"{left.text} was {never} {threshold} {between}" + (
-                f"; {when} it was {was}" if never == "never" else ""
+                f"; it was {self._taken(left, right, place.span)}" if never == "never" else ""
             )
         sentence = f"{left.text} was {'at best ' if between and not discrete else ''}{was}"
         sentence += f" {when}" if _is_constant(right) else f" and {right.text} {limit} {when}"
@@ -246,6 +247,14 @@ class _Search:
         if discrete or not math.isfinite(apart):
             return sentence
         return f"{sentence} ({_amount(apart, unit, size, '')} {'to spare' if met else 'beyond'})"
+
+    def _taken(self, left: Term, right: Term, span: tuple[int, int] | None) -> str:
+        """The values that a whole number took in a span, in order: `mission, then descend`."""
+        first, last = span if span is not None else (0, self.count - 1)
+        values = np.atleast_1d(np.ravel(self.evaluation.values(left, first, last + 1)))
+        taken = dict.fromkeys(float(value) for value in values if not math.isnan(value))
+        words = [_amount(value, "1", 1.0, self._word(right, value)) for value in list(taken)[:MOST_TAKEN]]
+        return ", then ".join(words) + (" …" if len(taken) > MOST_TAKEN else "")
 
     def _word(self, other: Term, value: float) -> str:
         """The word for a value that is compared with a word (a mode's name, for example)."""
