@@ -48,7 +48,7 @@ BROKEN = [
         'world = "field"\nsight = [{ kind = "laser", name = "s", rate_hz = { grid = { set = [1, 2] } } }]',
         8,
         "case.a.sight.1.rate_hz.grid",
-        "{'set': [1, 2]} does not fit here",
+        "a table does not fit here",
     ),
     (
         "seeds = [1, 2]",
