@@ -226,10 +226,22 @@ def _conditions_in(
 
 def _without(case: Planned, words: Sequence[Words]) -> Planned | None:
     """What is left of a case without the places of some problems; None if that lacks what all else depends on."""
-    cut = (case.cut or Cut.of(case.data)).smaller(path for path, _, _ in words).accepted(Case)
+    places = (_whole(case.data, path) for path, _, _ in words)
+    cut = (case.cut or Cut.of(case.data)).smaller(places).accepted(Case)
     if cut is None or DECIDING & {*case.refused(), *(path[0] for path in cut.without)}:
         return None
     return replace(case, data=cut.data, cut=cut) if words else case
+
+
+def _whole(data: Any, path: KeyPath) -> KeyPath:
+    """The place of a problem, or of the varied value that it is in: half of a list is not what was written."""
+    for depth, key in enumerate(path):
+        if is_spread(data):
+            return path[:depth]
+        if not (key in data if isinstance(data, Mapping) else isinstance(data, list) and key in range(len(data))):
+            return path
+        data = data[key]
+    return path
 
 
 def _spread_words(case: Planned) -> list[Words]:
