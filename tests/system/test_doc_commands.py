@@ -1,6 +1,6 @@
 """Every command that the documentation prints is one: its verbs, options and values are read by the real command line.
 
-Nothing is executed here; commands of README.md and of the guides are (tests/long/test_doc_runs.py), and so are all
+Nothing is executed here; commands of README.md and of the guides are (tests/system/test_doc_runs.py), and so are all
 Python blocks of the guides (tests/system/test_docs.py).
 """
 

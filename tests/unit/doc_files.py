@@ -1,7 +1,7 @@
 """What readers of the guides have: logs, cases, worlds, missions, vehicles of other programs, made small.
 
 `PREPARED` has for a page the function that writes them into its folder before its first command runs
-(tests/long/test_doc_runs.py). Files that a page shows are not here.
+(tests/system/test_doc_runs.py). Files that a page shows are not here.
 """
 
 from __future__ import annotations

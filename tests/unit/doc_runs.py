@@ -211,10 +211,16 @@ RUNS_AS = {  # beginning of a command -> a part of it, and what replaces it in t
 
 
 ENDS_WITH = {  # the beginning of a command -> exit code that depends on the reader's files, here on those of the test
+    "autopilot-ground-station: ironbird fly quad_f450 --control ardupilot": 0,  # the stand-in hovers by itself
+    "autopilots: ironbird fly quad_f450 --control ardupilot --mission survey.plan": 0,  # as above, --pilot none
     "autopilots: ironbird fly quad_f450 --control ardupilot --fault": 3,  # the stand-in has no such parameter
     "credibility: ironbird model credibility flight.ulg --drive": 1,  # it takes off: the ground is not in the model
     "logs: ironbird model credibility flight.ulg --drive": 1,  # as above
     "control-from-outside: ironbird repeat": 3,  # nobody flew it
+    "hardware-in-the-loop: ironbird fly quad_f450 --control hardware": 3,  # it does not take off in 3 s
+    "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --port /dev/ttyACM0 --until 120"
+    " --mission none --b": 1,
+    "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --port /dev/ttyACM0 --mission none --beside": 1,
     "route: ironbird fly quad_f450 --control hardware": 3,  # the board does not take off in so short a time
     "route: ironbird fly quad_f450 --control px4": 3,  # the stand-in hears no ground station: no packet to cut
 }
@@ -281,7 +287,7 @@ SAYS: dict[str, list[str]] = {  # the beginning of a command -> patterns of what
     "scenarios: ironbird scenario fly": [r"verdict pass"],
     "scenarios: ironbird fly quad_f450 --world forest --require": [r"crashed at 11\.\d+ s \(collision\)"],
     "scenarios: ironbird fly quad_f450 --world forest --control avoid": [r"verdict pass"],
-    "scenarios: ironbird fly quad_f450 --world yard.toml --start": [r"mission completed"],
+    "scenarios: ironbird fly quad_f450 --world yard.toml --start": [r"was missed by"],
     "scenarios: ironbird fly quad_f450 --world yard.toml --set": [r"crashed at 14\.\d+ s"],
     "tuning: ironbird vehicle margins quad_f450": [r"roll\b.*20\.67.*42\.9.*17\.6.*12\.2.*36\."],
     "tuning: ironbird vehicle margins quad_f450 --set": [r"margins at hover \(1\)"],
@@ -472,7 +478,8 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
         if name not in shell.env or name in ("IRONBIRD_SYSTEMS",):
             shell.env[name] = value.strip("'")
         return
-    text, code = command.text, entry(ENDS_WITH, page, command.text) or command.code
+    known = entry(ENDS_WITH, page, command.text)
+    text, code = command.text, command.code if known is None else known
     for old, new in entry(RUNS_AS, page, text) or ():
         assert old in text, f"{page}: {text}: no '{old}' to run as '{new}'"
         text = text.replace(old, new)
@@ -482,7 +489,7 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
     if "--control hardware" in text:
         text += " --until 3"
     if STAND_IN.search(text):
-        text, code = with_stand_in(text), entry(ENDS_WITH, page, command.text) or NOT_FLOWN
+        text, code = with_stand_in(text), NOT_FLOWN if known is None else known
     server = entry(SERVERS, page, command.text)
     if server is not None:
         process, said = shell.start(text, server.ready)

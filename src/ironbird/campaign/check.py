@@ -40,6 +40,8 @@ from ironbird.faults.catalog import find_fault, read_fault
 from ironbird.faults.file import read_faults_file
 from ironbird.files.problems import Cut, Problem, Source, Words, near_words
 from ironbird.files.toml_text import KeyPath
+from ironbird.flight.ends import TIME
+from ironbird.flight.judge import MOST_LOG_S
 from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.outline import Outline, outline
@@ -474,6 +476,9 @@ def _command_problems(case: Planned) -> list[Problem]:
 def _log_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
     """Problems of a log period that is no multiple of a vehicle's step."""
     chosen, log_s = case.data.get("integration"), float(case.data.get("log_s", LOG_S))
+    if log_s > MOST_LOG_S and case.data.get("ends") != TIME:
+        message = f"{log_s:g} s between rows: whether the mission was flown is judged by the positions in them"
+        return [case.problem(("log_s",), message, f'write at most {MOST_LOG_S:g}, or add ends = "{TIME}"')]
     try:
         steps = Integration.parse(chosen) if chosen else None
     except IronbirdError as error:

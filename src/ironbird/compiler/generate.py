@@ -11,7 +11,8 @@ from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # number of stages of a step
-LOG_PARTS = 32  # most parts into which the loggable signals are divided: bits of a mask
+LOG_PARTS = 255  # most parts into which the loggable signals are divided, besides the rest: numbers of eight bits
+CHEAP, DEAR = 16, 100  # operations of a signal up to which it is cheap, and beyond which it is dear
 TRIGGER_S = 0.01  # s between two evaluations of the triggers
 NOISE_S = 1e-3  # s, period of the counters of noise streams, so that the noise does not depend on the step
 
@@ -176,30 +177,42 @@ def _prelude(emitter: Emitter, stores: list[Store]) -> str:
     )
 
 
+def _log_parts(emitter: Emitter, stores: list[Store]) -> list[list[Store]]:
+    """Loggable signals that are computed together: of each block the cheap ones, and the dear ones; the others singly.
+
+    Some are watched at every tick: the position of the body is there, its Euler angles take functions, the forces on it
+    the whole model.
+    """
+    kept = set(emitter.kept(use_pre=True, use_tick=True))
+    parts: dict[str, list[Store]] = {}
+    for path, signal in itertools.groupby(stores, key=lambda store: store.name.partition("[")[0]):
+        own = list(signal)
+        work = len(emitter.graph.needed([store.node for store in own], kept))
+        block = path.rpartition(".")[0]
+        key = f"{block} at once" if work <= CHEAP else path if work <= DEAR else block
+        parts.setdefault(key if len(parts) < LOG_PARTS else "rest", []).extend(own)
+    return list(parts.values())
+
+
 def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
     """C functions of the loggable signals: one in readable code, parts that can be called singly for the run loop."""
     if reader:
         head = f"static void ib_model_log({_READ}{reader.out_type} *out)"
         return emitter.function(head, stores, use_pre=True, use_tick=True)
-    size = -(-len(stores) // LOG_PARTS)
-    parts: list[list[Store]] = [[]]
-    for block, own in itertools.groupby(stores, key=lambda store: store.name.rpartition(".")[0]):
-        del block
-        if len(parts[-1]) >= size and len(parts) < LOG_PARTS:
-            parts.append([])
-        parts[-1] += own
+    parts = _log_parts(emitter, stores)
     texts = [
         emitter.function(f"static void ib_model_log_{n}({_READ}ib_f *out)", part, use_pre=True, use_tick=True)
         for n, part in enumerate(parts)
     ]
-    numbers = ", ".join(str(n) for n, part in enumerate(parts) for _ in part) or "0"
+    part_of = {store.row: n for n, part in enumerate(parts) for store in part}
+    numbers = ", ".join(str(part_of[store.row]) for store in stores) or "0"
     arguments = ", ".join(name.split()[-1].lstrip("*") for name in f"{_READ}ib_f *out".split(","))
-    calls = "".join(
-        f"  if (wanted & UINT32_C({1 << n:#x})) ib_model_log_{n}({arguments});\n" for n in range(len(parts))
-    )
+    calls = "".join(f"    case {n}: ib_model_log_{n}({arguments}); break;\n" for n in range(len(parts)))
     return (
         "".join(texts) + f"static const uint8_t ib_log_part[] = {{{numbers}}};\n"
-        f"static void ib_model_log({_READ}uint32_t wanted, ib_f *out) {{\n{calls}}}\n"
+        f"typedef struct {{ int count; uint8_t number[{LOG_PARTS + 1}]; }} ib_parts;\n"
+        f"static void ib_model_log({_READ}const ib_parts *parts, ib_f *out) {{\n"
+        f"  for (int i = 0; i < parts->count; ++i) switch (parts->number[i]) {{\n{calls}  }}\n}}\n"
     )
 
 

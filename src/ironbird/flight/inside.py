@@ -14,11 +14,11 @@ from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.duration import end_s
 from ironbird.flight.flown import Flown
-from ironbird.flight.judge import log_paths
+from ironbird.flight.judge import log_paths, watched_by
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
-from ironbird.flight.twins import Twins, in_turn
+from ironbird.flight.twins import Twins, Watched, in_turn
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
@@ -59,6 +59,7 @@ def fly_lanes(
         until_s,
         log=None if everything else paths_to_log([*judged_paths, *also], model),
         log_s=first.log_s,
+        watch=[watched_by(order, model) for order in orders],
         threads=threads,
         progress=progress,
         tunings=first.tunings,
@@ -110,13 +111,14 @@ class _Lanes:
             self.twins.watch(running)
             self._next_watch = running.tick + CHUNK_TICKS
 
-    def _tuned(self, twin: RunState, end_s: float, signals: list[str] | None) -> Log:
+    def _tuned(self, twin: RunState, end_s: float, signals: list[str] | None, watch: Watched) -> Log:
         """Fly a twin with the parameter changes of its flight."""
         return run(
             twin,
             end_s,
             log=signals,
             log_s=self.orders[0].log_s,
+            watch=[watch],
             threads=1,
             tunings=self.tunings,
             poll=self.look,
@@ -126,12 +128,16 @@ class _Lanes:
     def flown(self, log: Log, until_s: float) -> list[Flown]:
         """The flights after their end; their twins are flown here."""
 
-        def advance(groups: Sequence[RunState], ends_s: Sequence[float], wanted: list[str] | None) -> list[Log]:
+        def advance(
+            groups: Sequence[RunState], ends_s: Sequence[float], wanted: list[str] | None, watch: Sequence[Watched]
+        ) -> list[Log]:
             if self.tunings:
-                flown = in_turn(self._tuned)(groups, ends_s, wanted)
+                flown = in_turn(self._tuned)(groups, ends_s, wanted, watch)
             else:
                 log_s, piece = self.orders[0].log_s, self.piece_ticks
-                flown = run_each(groups, ends_s, log=wanted, log_s=log_s, poll=self.look, piece_ticks=piece)
+                flown = run_each(
+                    groups, ends_s, log=wanted, log_s=log_s, watch=watch, poll=self.look, piece_ticks=piece
+                )
             log.interrupted |= any(twin.interrupted for twin in flown)  # without its twin a flight shows nothing
             return flown
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.conditions.formula import Formula
+from ironbird.conditions.formula import Formula, Node
+from ironbird.conditions.margin import programs_of
+from ironbird.errors import OrderError
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
 from ironbird.flight.ends import COMPLETED as COMPLETELY
 from ironbird.flight.ends import MISSION, TIME, ending_formula
@@ -28,6 +30,7 @@ from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
 from ironbird.flight.systems import OUTSIDE, kind_of, read_options
+from ironbird.flight.witness import witness_programs
 from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
 from ironbird.requirements.explain import explain, unit_of
 from ironbird.requirements.lane_margins import margins_library
@@ -36,10 +39,12 @@ from ironbird.requirements.library import Severity
 from ironbird.requirements.meaning import parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
+from ironbird.requirements.trace import Extremes
 from ironbird.requirements.vacuity import untested
 from ironbird.runtime.lane_columns import columns_library
 from ironbird.runtime.lane_hash import hash_library
 from ironbird.runtime.log import Log
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
@@ -47,6 +52,7 @@ from ironbird.vehicles.load import load_spec
 
 SEVERITIES = get_args(Severity)  # the worst first
 NO_CRASH = Requirement.of("no_crash")
+MOST_LOG_S = 1.0  # s between rows by which the way of a vehicle is judged
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
@@ -251,6 +257,33 @@ def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str
     return tuple(paths_to_log(names, model))
 
 
+@functools.lru_cache(maxsize=4096)
+def _programs(text: str, model: CompiledModel) -> dict[Node, Predicate]:
+    """Conditions of a requirement whose extremes between rows the kernel keeps."""
+    return programs_of(_formula(text, model).root, names_in(model), text)
+
+
+def watched_by(order: Order, model: CompiledModel) -> tuple[Predicate, ...]:
+    """What the kernel watches at every tick of a flight: conditions of requirements, and witnesses of short faults."""
+    check_log_step(order)
+    texts = [requirement.formula for requirement in requirements_of(order)]
+    programs = [program for text in texts for program in _programs(text, model).values()]
+    for injection in order.faults:
+        programs += witness_programs(injection, model, order.log_s)
+    return tuple(dict.fromkeys(programs))
+
+
+def _between(log: Log, formulas: Mapping[str, Formula], model: CompiledModel) -> dict[Node, Extremes]:
+    """Extremes between rows of the conditions of requirements, for all lanes that have them."""
+    found: dict[Node, Extremes] = {}
+    if log.watches is not None:
+        for text in formulas:
+            for node, program in _programs(text, model).items():
+                if node not in found:
+                    found[node] = Extremes(*log.watches.extremes(program, log.lanes))
+    return found
+
+
 def way_to_end(order: Order) -> str:
     """How a flight may end: as ordered; else completed if it is given a mission or a plan, else time."""
     recorded = order.has_plan and not order.has_plan_file
@@ -260,6 +293,15 @@ def way_to_end(order: Order) -> str:
         return COMPLETELY
     kind = kind_of(order.control)
     return COMPLETELY if kind.flies_mission(read_options(kind, order.options)) else TIME
+
+
+def check_log_step(order: Order) -> None:
+    """Raise if the rows of a flight's log are too far apart to judge where the vehicle was."""
+    if order.log_s > MOST_LOG_S and way_to_end(order) != TIME:
+        raise OrderError(
+            f"log_s = {order.log_s:g} s: whether the mission was flown is judged by the positions in the log; give at "
+            f'most {MOST_LOG_S:g} s, or log fewer signals, or order that it may end with its time (ends = "time")'
+        )
 
 
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
@@ -327,6 +369,7 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
     ]
     flags = {"completed": [e.completed for e in endings], "landed": [e.landed for e in endings]}
     trace = make_trace(log, dict.fromkeys(names), starts, flags)
+    trace.between = _between(log, formulas, model)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
@@ -346,6 +389,8 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
                     alone, events = trace.lane(lane), _events(order, log, lane, end)
                 finding = explain(formulas[requirement.formula], alone, 0, events)
                 time_s, sentence, unit, broken_s = finding.time_s, finding.sentence, finding.unit, finding.broken_s
+                if requirement.formula == NO_CRASH.formula and (stop := log.stops[lane]) is not None:
+                    time_s = broken_s = stop.time_s
             judgements.append(
                 Judgement(
                     requirement.name,

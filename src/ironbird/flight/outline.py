@@ -8,6 +8,7 @@ from dataclasses import replace
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.names import Names
 from ironbird.flight.derived import names_of
+from ironbird.flight.judge import check_log_step
 from ironbird.flight.order import Order
 from ironbird.flight.systems import INSIDE, OUTSIDE, kind_of
 from ironbird.model.diagram import Diagram
@@ -64,7 +65,8 @@ def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...]
 
 
 def check_requirements(order: Order) -> None:
-    """Raise if a requirement of an order cannot be read, before its model is compiled."""
+    """Raise if a requirement of an order cannot be read or judged, before its model is compiled."""
+    check_log_step(order)
     if not order.requirements or order.control not in (*INSIDE, *OUTSIDE):
         return
     sights = tuple(str(table["name"]) for table in order.sight)

@@ -18,11 +18,12 @@ from ironbird.faults.spec import Injection, is_link
 from ironbird.flight.duration import end_s
 from ironbird.flight.far_field import FarField
 from ironbird.flight.flown import Flown
+from ironbird.flight.judge import watched_by
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import Fitted, far_field_of, give_sight, has_link_faults, inject, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
-from ironbird.flight.twins import Twins, in_turn
+from ironbird.flight.twins import Twins, Watched, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.rig.rig import Rig, attach
@@ -86,7 +87,12 @@ class _Exchanged:
         self.sights, self.far = give_sight(self.state, [order], keep=True), far_field_of([order], self.model)
         self.twins = Twins(self.state, [order], apart=True)
         self.rig = rig = attach(
-            fitted.vehicle, self.state, until_s=self.until_s, log=list(self.model.signals()), log_s=order.log_s
+            fitted.vehicle,
+            self.state,
+            until_s=self.until_s,
+            log=list(self.model.signals()),
+            log_s=order.log_s,
+            watch=[watched_by(order, self.model)],
         )
         rig.sight = self.sights.feeds[0] if self.sights is not None else None
         if has_link_faults(order):
@@ -279,9 +285,9 @@ class _Exchanged:
         """Fly the twins with the recorded commands of the flight, and compare."""
         commands, step_ticks, log_s = self.commands[: self.exchanges], self.system.step_ticks, self.order.log_s
 
-        def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+        def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None, watch: Watched) -> Log:
             flown = _replay(
-                twin, twin_end_s, wanted, log_s, commands, step_ticks, self.rig.tunings, self.around, self.far
+                twin, twin_end_s, wanted, watch, log_s, commands, step_ticks, self.rig.tunings, self.around, self.far
             )
             log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
             return flown
@@ -312,6 +318,7 @@ def _replay(
     twin: RunState,
     until_s: float,
     signals: list[str] | None,
+    watch: Watched,
     log_s: float,
     commands: np.ndarray,
     step_ticks: int,
@@ -320,7 +327,7 @@ def _replay(
     far: FarField,
 ) -> Log:
     """Log of a twin with the recorded commands and parameters of the flight from its tick on; Ctrl-C ends it."""
-    stepper = Stepper(twin, until_s=until_s, log=signals, log_s=log_s)
+    stepper = Stepper(twin, until_s=until_s, log=signals, log_s=log_s, watch=[watch])
     interrupted = False
     due = [tuning for tuning in tunings if tuning.tick >= twin.tick]
 

@@ -15,20 +15,24 @@ from dataclasses import dataclass, replace
 from ironbird.faults.spec import Injection
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import targets_in
-from ironbird.flight.witness import Witness, observe
+from ironbird.flight.witness import Witness, observe, witness_programs
 from ironbird.runtime.log import Log
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at
 
 WITNESS_S = 5.0  # a fault is compared with its twin for this long after its start (and rise), or until it acts
-# flies twins on, each until its own time, and logs these signals
-Advance = Callable[[Sequence[RunState], Sequence[float], list[str] | None], list[Log]]
+Watched = Sequence[Predicate]  # numbers whose extremes between rows are kept
+# flies twins on, each until its own time; logs these signals of all, and watches these numbers of each
+Advance = Callable[[Sequence[RunState], Sequence[float], list[str] | None, Sequence[Watched]], list[Log]]
 
 
-def in_turn(fly: Callable[[RunState, float, list[str] | None], Log]) -> Advance:
+def in_turn(fly: Callable[[RunState, float, list[str] | None, Watched], Log]) -> Advance:
     """Flies twins one after the other, by a function that flies one."""
-    return lambda twins, ends_s, paths: [fly(twin, end_s, paths) for twin, end_s in zip(twins, ends_s, strict=True)]
+    return lambda twins, ends_s, paths, watch: [
+        fly(twin, end_s, paths, own) for twin, end_s, own in zip(twins, ends_s, watch, strict=True)
+    ]
 
 
 @dataclass
@@ -183,9 +187,10 @@ class Twins:
         # all rows that are looked at, however times are rounded
         ends_s = [(math.floor(need / log_s) + 2) * log_s for need in longest]
         ends_s = [max(min(until_s, e), group.time_s) for e, group in zip(ends_s, self.groups, strict=True)]
-        logs = advance(self.groups, ends_s, paths) if self.groups else []
+        watch = self._watched(state, log_s)
+        logs = advance(self.groups, ends_s, paths, watch) if self.groups else []
         if self._whole is not None:
-            self._whole_log = advance([self._whole], [until_s], None)[0]
+            self._whole_log = advance([self._whole], [until_s], None, [()])[0]
         starts = [log.plan.rows_between(0, tick) for tick in self.ticks]
 
         def look(fault: _Fault, need: float) -> Witness:
@@ -203,7 +208,7 @@ class Twins:
         for number in {twin[0] for i in idle if (twin := self.faults[i].twin) is not None}:
             group = self.groups[number]
             if group.time_s < until_s:
-                logs[number] = logs[number].followed_by(advance([group], [until_s], paths)[0])
+                logs[number] = logs[number].followed_by(advance([group], [until_s], paths, [watch[number]])[0])
         for i in idle:
             witnesses[i] = look(self.faults[i], until_s)
         self.kernel_s = sum(group.kernel_s for group in self.groups)
@@ -211,6 +216,14 @@ class Twins:
         for fault, witness in zip(self.faults, witnesses, strict=True):
             by_flight[fault.lane].append(witness)
         return by_flight
+
+    def _watched(self, state: RunState, log_s: float) -> list[Watched]:
+        """What is watched between rows, for each group of twins."""
+        watch: list[dict[Predicate, None]] = [{} for _ in self.groups]
+        for fault in self.faults:
+            if fault.twin is not None:
+                watch[fault.twin[0]] |= dict.fromkeys(witness_programs(fault.injection, state.model, log_s))
+        return [tuple(own) for own in watch]
 
     def triggers_s(self, state: RunState) -> list[list[float]]:
         """Times at which the trigger of each fault fired, by flight: 0 without one, infinite if it did not."""

@@ -14,13 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ironbird.blocks.controllers.mission_table import DISARMED
+from ironbird.compiler.compiled import CompiledModel
 from ironbird.faults.spec import Injection
 from ironbird.runtime.log import Log
+from ironbird.runtime.predicate import Predicate
+from ironbird.runtime.watch import watch_signal
 from ironbird.vehicles import places as at
 
 LEAST_SEVERITY = 1e-3  # of the full fault: less is ordered next to nothing, and feedback would still make a difference
 NOISE_S = 0.1  # between rows of a log whose changes are taken for noise
 NOISE_SHARE = 0.01  # of the median change of the healthy signal between two rows
+ROWS_THAT_SHOW = 4  # of a log: a fault that is shorter is watched between the rows as well
+FINE_S = 0.05  # s between rows; with longer ones any fault is watched between them
+MOST_ENTRIES = 16  # of a witness signal that is watched between rows
 ROUNDING = 1e-9  # of the greatest size of the healthy signal
 TINY = 1e-12  # in the unit of the signal: less is no effect on any part
 
@@ -133,9 +139,11 @@ def observe(
     rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(log.time_s.searchsorted(until_s)))
     time = log.time_s[:rows]
     difference, most, least = np.zeros(max(0, rows - first_row)), 0.0, 0.0  # from `first_row` on
+    between = False
     if difference.size:
         before = twin.lane(signal, healthy)[: rows - first_row]
         each = np.abs(log.lane(signal, faulted)[first_row:rows] - before).reshape(len(before), -1)
+        between = _between_rows(each, injection, (log, faulted, first_row), (twin, healthy, 0))
         difference = each.max(axis=1)
         apart_s = float(time[1] - time[0]) if rows > 1 else 0.0
         most, least = _size(each, before.reshape(len(before), -1), apart_s)
@@ -143,6 +151,9 @@ def observe(
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
     first, last = int(time.searchsorted(begin)), int(time.searchsorted(end, side="right"))
+    if between:  # from the row in which it begins
+        first, end = max(0, int(time.searchsorted(begin, side="right")) - 1), max(begin, end)
+        last = max(last, min(first + 1, rows))
     during = difference[max(0, first - first_row) : max(0, last - first_row)]
     if min(first_row, last) > first:  # the fault was ordered, the twin does not differ yet
         during = np.concatenate([np.zeros(min(first_row, last) - first), during])
@@ -152,13 +163,45 @@ def observe(
         injection=injection,
         signal=signal,
         unit=log.plan.signals[signal].unit,
-        first_s=float(time[first_row + earliest]) if acted else math.nan,
+        first_s=max(float(time[first_row + earliest]), begin if between else 0.0) if acted else math.nan,
         largest=float(during.max()) if during.size else 0.0,
         mean=float(during.mean()) if during.size else 0.0,
         ended_s=end,
         most=most,
         least=least,
     )
+
+
+def witness_programs(injection: Injection, model: CompiledModel, log_s: float) -> list[Predicate]:
+    """The entries of a fault's witness signal, to be watched between rows; none if rows alone show the fault."""
+    on_s = injection.period_s * injection.duty if injection.shape == "intermittent" else math.inf
+    if min(on_s, injection.end_s - injection.start_s) >= ROWS_THAT_SHOW * log_s and log_s <= FINE_S:
+        return []
+    if injection.witness not in model.signals():
+        return []
+    rows = model.flat.log.rows(injection.witness)
+    return [watch_signal(row) for row in range(rows.start, rows.stop)] if rows.stop - rows.start <= MOST_ENTRIES else []
+
+
+def _between_rows(
+    each: np.ndarray, injection: Injection, faulted: tuple[Log, int, int], healthy: tuple[Log, int, int]
+) -> bool:
+    """Raise the differences [row, entry] to those of the extremes between rows; False if these are not known."""
+    (log, _, _), known = faulted, False
+    columns = log.plan.columns([injection.witness]) if injection.witness in log.plan.start else []
+    for entry, column in enumerate(columns):
+        program = watch_signal(int(log.plan.index[column]))
+        pairs = []
+        for flown, lane, first_row in (faulted, healthy):
+            found = None if flown.watches is None else flown.watches.of_lane(program, lane)
+            pairs.append(None if found is None else [values[first_row : first_row + len(each)] for values in found])
+        ours, theirs = pairs
+        if ours is None or theirs is None:
+            continue
+        known = True
+        for a, b in zip(ours, theirs, strict=True):
+            each[:, entry] = np.fmax(each[:, entry], np.abs(a - b))
+    return known
 
 
 def _size(each: np.ndarray, healthy: np.ndarray, apart_s: float) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from ironbird.conditions.formula import (
     Window,
 )
 from ironbird.conditions.quantity import NONE, read_unit, si_text
-from ironbird.requirements.robustness import Evaluation
+from ironbird.requirements.robustness import CONTRARY, HIGH, LOW, NOW, Evaluation, Kind
 from ironbird.requirements.trace import Trace
 
 MOST_TAKEN = 4  # values of a mode that a sentence names
@@ -53,6 +53,7 @@ class _Place:
     contrary: bool = False
     # rows of which one sample had to satisfy the condition; `row` is the best of them
     span: tuple[int, int] | None = None
+    kind: Kind = NOW  # the row itself, or an extreme from it to before the next
 
 
 def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str] | None = None) -> Finding:
@@ -84,18 +85,19 @@ class _Search:
     def find(self) -> Finding:
         place = _Place(self.formula.root, 0)
         margin = self._margin(place)
-        while not isinstance(place.node, Compare):
+        while not isinstance(place.node, Compare) and not self._is_between(place):
             below = self._below(place)
             if below is None:
                 return self._nothing_to_judge(place, margin)
             place = below
+        if not isinstance(place.node, Compare) or (self._is_between(place) and not _has_limit(place.node)):
+            return self._between_rows(place, margin)
         sentence = self._sentence(place, place.node, met=margin >= 0)
-        return Finding(
-            float(self.flight.time_s[place.row]), margin, _si_unit(place.node.left, place.node.right), sentence
-        )
+        unit = _si_unit(place.node.left, place.node.right)
+        return Finding(float(self.flight.time_s[place.row]), margin, unit, sentence)
 
     def first_bad(self, node: Node, row: int) -> float | None:
-        """Time in s at which a violated condition was broken; None if it holds, or is not tied to a time.
+        """Time in s at which, or before which, a violated condition was broken; None if it is not tied to a time.
 
         Of an `always` that of its first bad sample, of several joined by `and` the first, of an `implies` its right
         side.
@@ -114,18 +116,32 @@ class _Search:
         last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
         if node.interval.last_s is not None:
             first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
-        bad = np.flatnonzero(self._margins(node.child, first, last + 1) < 0.0) if first <= last else np.zeros(0, int)
+        bad = np.zeros(0, int)
+        if first <= last:
+            bad = np.flatnonzero(self._margins(node.child, first, last + 1, LOW) < 0.0)
         if not bad.size:
             return None
-        moment = self.first_bad(node.child, first + int(bad[0]))
-        return float(self.flight.time_s[first + bad[0]]) if moment is None else moment
+        worst = first + int(bad[0])
+        moment = self.first_bad(node.child, worst)
+        if moment is not None:
+            return moment
+        time_s = float(self.flight.time_s[worst])
+        if self._margins(node.child, worst, worst + 1)[0] < 0.0:
+            return time_s
+        return math.nextafter(time_s + self.flight.step_s, 0.0)  # before the next row
 
-    def _margins(self, node: Node, first: int, last: int) -> np.ndarray:
-        margins = self.evaluation.margins(node, first, last)[0]
+    def _margins(self, node: Node, first: int, last: int, kind: Kind = NOW) -> np.ndarray:
+        margins = self.evaluation.margins(node, first, last, kind)[0]
         return np.where(np.isnan(margins), -np.inf, margins)
 
     def _margin(self, place: _Place) -> float:
-        return float(self._margins(place.node, place.row, place.row + 1)[0])
+        return float(self._margins(place.node, place.row, place.row + 1, place.kind)[0])
+
+    def _is_between(self, place: _Place) -> bool:
+        """Whether what decides a condition lies between its row and the next."""
+        if place.kind == NOW or place.node not in self.flight.between:
+            return False
+        return self._margin(place) != self._margin(replace(place, kind=NOW))
 
     def _signed(self, place: _Place) -> float:
         margin = self._margin(place)
@@ -135,7 +151,7 @@ class _Search:
         """The part of a condition that decides its margin; None if its window has no samples."""
         node = place.node
         if isinstance(node, Not):
-            return replace(place, node=node.child, contrary=not place.contrary)
+            return replace(place, node=node.child, contrary=not place.contrary, kind=CONTRARY[place.kind])
         if isinstance(node, Truth):
             return replace(place, node=node.child)
         if isinstance(node, Join):
@@ -148,7 +164,8 @@ class _Search:
         return self._of_window(place, node)
 
     def _of_two(self, place: _Place, node: Join) -> _Place:
-        first = replace(place, node=node.left, contrary=place.contrary != (node.operator == "implies"))
+        kind = CONTRARY[place.kind] if node.operator == "implies" else place.kind
+        first = replace(place, node=node.left, contrary=place.contrary != (node.operator == "implies"), kind=kind)
         second = replace(place, node=node.right)
         # The minimum decides for `and`, the maximum for the others; reversed for the negation.
         least = (node.operator == "and") != place.contrary
@@ -158,7 +175,7 @@ class _Search:
         return first if (a < b) == least else second
 
     def _of_edge(self, place: _Place, node: Edge) -> _Place:
-        now = replace(place, node=node.child, contrary=place.contrary != (node.operator == "fall"))
+        now = replace(place, node=node.child, contrary=place.contrary != (node.operator == "fall"), kind=NOW)
         if place.row == 0:
             return now
         before = replace(now, row=place.row - 1, contrary=not now.contrary)
@@ -175,29 +192,57 @@ class _Search:
                 first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
         if last < first:
             return None
-        margins = self._margins(node.child, first, last + 1)
         every = node.operator in ("always", "historically")
+        kind: Kind = LOW if every else HIGH
+        margins = self._margins(node.child, first, last + 1, kind)
         row = first + int(margins.argmin() if every else margins.argmax())
         span = None if every != place.contrary else (first, last)
-        return replace(place, node=node.child, row=row, span=span)
+        return replace(place, node=node.child, row=row, span=span, kind=kind)
 
     def _of_until(self, place: _Place, node: Until) -> _Place | None:
         low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
         first, last = place.row + low, min(place.row + high, self.count - 1)
         if last < first:
             return None
-        left = self._margins(node.left, place.row, last + 1)
-        right = self._margins(node.right, first, last + 1)
+        left = self._margins(node.left, place.row, last + 1, LOW)
+        right = self._margins(node.right, first, last + 1, HIGH)
         # margin of the left condition up to the sample before
         held = np.minimum.accumulate(np.concatenate([[np.inf], left[:-1]]))[low:]
         best = int(np.minimum(held, right).argmax())
         if right[best] <= held[best]:
             span = None if place.contrary else (first, last)
-            return replace(place, node=node.right, row=first + best, span=span)
+            return replace(place, node=node.right, row=first + best, span=span, kind=HIGH)
         row = place.row + int(left[: low + best].argmin())
-        return replace(place, node=node.left, row=row, span=None)
+        return replace(place, node=node.left, row=row, span=None, kind=LOW)
 
     # Sentences
+
+    def _between_rows(self, place: _Place, margin: float) -> Finding:
+        """What decided between two rows: the kernel kept the margin of the condition, not the values in it."""
+        signed = self._signed(place)
+        units = {unit for unit in _units(place.node) if unit != "1"}
+        unit = next(iter(units)) if len(units) == 1 else ""
+        size = f" by {_amount(abs(signed), unit or '1', 1.0, '')}" if math.isfinite(signed) else ""
+        spans = [term.span for term in _terms(place.node)]
+        text = self.formula.text[min(span[0] for span in spans) : max(span[1] for span in spans)]
+        what = f"'{text}' was {'true' if place.contrary else 'violated'}{size}"
+        return Finding(float(self.flight.time_s[place.row]), margin, unit or "1", f"{what} {self._when(place)}")
+
+    def _when(self, place: _Place) -> str:
+        """Time of a place: that of its row, or from its row to the next."""
+        if not self._is_between(place):
+            return f"at {self._time(place.row)}"
+        if place.row + 1 >= self.count:
+            return f"after {self._time(place.row)}"
+        return f"between {self._time(place.row)} and {self._time(place.row + 1)}"
+
+    def _sides(self, place: _Place, left: Term, right: Term, operator: str) -> tuple[float, float]:
+        """Values of the two sides of a comparison; between rows the left one follows from the margin."""
+        a, b = (float(self.evaluation.values(term, place.row, place.row + 1).flat[0]) for term in (left, right))
+        if not self._is_between(place):
+            return a, b
+        margin = self._margin(place)
+        return b + (margin if operator in (">", ">=") else -margin), b
 
     def _nothing_to_judge(self, place: _Place, margin: float) -> Finding:
         end_s = float(self.flight.time_s[self.count - 1])
@@ -216,14 +261,13 @@ class _Search:
         operator, left, right = node.operator, node.left, node.right
         if _is_constant(left) and not _is_constant(right):  # `60 m > altitude` is written as `altitude < 60 m`
             operator, left, right = _MIRRORED[operator], right, left
+        a, b = self._sides(place, left, right, operator)
         if place.contrary:
             operator = _CONTRARY[operator]
         unit, size = _shown_unit(left, right)
-        a, b = (float(self.evaluation.values(term, place.row, place.row + 1).flat[0]) for term in (left, right))
         was, limit = (_amount(value, unit, size, self._word(right, value)) for value in (a, b))
         threshold = limit if _is_constant(right) else right.text
-        when = f"at {self._time(place.row)}"
-        between = ""
+        when, between = self._when(place), ""
         if place.span is not None:
             between = f"from {self._time(place.span[0])} to {self._time(place.span[1])}"
         discrete = node.operator in ("==", "!=") and node.tolerance is None
@@ -276,6 +320,21 @@ def _units(node: Node) -> Iterator[str]:
         yield from (*_units(node.left), *_units(node.right))
     else:
         yield from _units(node.child)
+
+
+def _terms(node: Node) -> Iterator[Term]:
+    """The sides of all comparisons of a condition."""
+    if isinstance(node, Compare):
+        yield from (node.left, node.right)
+    elif isinstance(node, Join | Until):
+        yield from (*_terms(node.left), *_terms(node.right))
+    else:
+        yield from _terms(node.child)
+
+
+def _has_limit(node: Compare) -> bool:
+    """Whether a comparison is a limit by a constant, so that its margin says the value."""
+    return node.operator not in ("==", "!=") and _is_constant(node.left) != _is_constant(node.right)
 
 
 def _is_constant(term: Term) -> bool:

@@ -17,29 +17,22 @@ import numpy as np
 
 from ironbird.compiler import native
 from ironbird.compiler.compiled import LANES
-from ironbird.conditions.formula import Compare, Formula, Interval, Join, Node, Not, Signal, Truth, Window
-from ironbird.conditions.postfix import Postfix
-from ironbird.requirements.trace import LogColumns, Trace
+from ironbird.conditions.formula import Formula, Interval, Signal, Window
+from ironbird.conditions.margin import MarginCode, UnfitError
+from ironbird.requirements.trace import LogColumns, Trace, has_extremes
 from ironbird.runtime.lane_columns import sizes
 from ironbird.runtime.predicate import Op
 
 # Operations after those of triggers
-PUSH_OF_LANE, PUSH_IN_LAST_ROW, ALL_OR_NOTHING, SIGN_OF_MARGIN = range(len(Op), len(Op) + 4)
-_PUSHES = (Op.PUSH_SIGNAL, Op.PUSH_CONSTANT, Op.PUSH_TIME, PUSH_OF_LANE, PUSH_IN_LAST_ROW)
-_OF_ONE = (ALL_OR_NOTHING, SIGN_OF_MARGIN)
+PUSH_OF_LANE, PUSH_IN_LAST_ROW = range(len(Op), len(Op) + 2)
 DEEPEST = 12  # most values on the stack
 _SIZE, _PLACE, _NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-
-
-class _Unfit(Exception):
-    """A formula that native code cannot evaluate."""
 
 
 @functools.cache
 def margins_library() -> ctypes.CDLL:
     """The native library, compiled or from the cache."""
     own = {"PUSH_OF_LANE": PUSH_OF_LANE, "PUSH_IN_LAST_ROW": PUSH_IN_LAST_ROW}
-    own |= {"ALL_OR_NOTHING": ALL_OR_NOTHING, "SIGN_OF_MARGIN": SIGN_OF_MARGIN}
     numbers = {**{op.name: int(op) for op in Op}, **own}
     head = "".join(f"#define OP_{name} {number}\n" for name, number in numbers.items()) + f"#define DEEPEST {DEEPEST}\n"
     library = native.load(
@@ -63,12 +56,12 @@ def margins_of_lanes(formula: Formula, trace: Trace) -> np.ndarray | None:
     columns, root = trace.values, formula.root
     if not (can_judge(trace) and isinstance(columns, LogColumns) and isinstance(root, Window)):
         return None
-    if root.operator not in ("always", "eventually"):
+    if root.operator not in ("always", "eventually") or has_extremes(root, trace):
         return None
     program = _Program(columns, trace.lanes)
     try:
         program.margin(root.child)
-    except _Unfit:
+    except UnfitError:
         return None
     return program.over(root.interval, trace, greatest=root.operator == "eventually")
 
@@ -84,13 +77,13 @@ def greatest_sizes(names: tuple[str, ...], trace: Trace) -> np.ndarray | None:
             program.emit(Op.ABS)
             if number:
                 program.emit(Op.MAXIMUM)
-    except _Unfit:
+    except UnfitError:
         return None
     return program.over(Interval(), trace, greatest=True)
 
 
 @dataclass
-class _Program(Postfix):
+class _Program(MarginCode):
     """Builder of the postfix code of a margin, and the per-lane values that it refers to."""
 
     columns: LogColumns
@@ -120,47 +113,11 @@ class _Program(Postfix):
         elif (last := self.columns.in_last_row(name)) is not None:
             self._of_lane(PUSH_IN_LAST_ROW, last)
         else:
-            raise _Unfit
+            raise UnfitError
 
     def _of_lane(self, op: int, values: np.ndarray) -> None:
         self.emit(op, len(self.of_lanes))
         self.of_lanes.append(values)
-
-    def margin(self, node: Node) -> None:
-        """Append code that pushes the margin of a condition about one moment (robustness.py)."""
-        if isinstance(node, Compare):
-            self._compare(node)
-        elif isinstance(node, Not):
-            self.margin(node.child)
-            self.emit(Op.NEGATE)
-        elif isinstance(node, Truth):
-            self.margin(node.child)
-            self.emit(SIGN_OF_MARGIN)
-        elif isinstance(node, Join):
-            self.margin(node.left)
-            if node.operator == "implies":
-                self.emit(Op.NEGATE)
-            self.margin(node.right)
-            self.emit(Op.MINIMUM if node.operator == "and" else Op.MAXIMUM)
-        else:
-            raise _Unfit
-
-    def _compare(self, node: Compare) -> None:
-        left, right = (node.right, node.left) if node.operator in ("<", "<=") else (node.left, node.right)
-        self.number(left)
-        self.number(right)
-        self.emit(Op.SUBTRACT)
-        if node.operator not in ("==", "!="):
-            return
-        self.emit(Op.ABS)
-        if node.tolerance is None:
-            self.emit(ALL_OR_NOTHING)
-        else:
-            self.emit(Op.NEGATE)
-            self.constant(node.tolerance)
-            self.emit(Op.ADD)
-        if node.operator == "!=":
-            self.emit(Op.NEGATE)
 
     def over(self, interval: Interval, trace: Trace, *, greatest: bool) -> np.ndarray | None:
         """Minimum or maximum over an interval of each lane; None if the stack is too small."""
@@ -188,7 +145,6 @@ class _Program(Postfix):
     def _depth(self) -> int:
         deepest = present = 0
         for op, _ in self.code:
-            takes = 0 if op in _PUSHES else 1 if op in _OF_ONE else Op(op).takes
-            present += 1 - takes
+            present += 1 - (0 if op >= PUSH_OF_LANE else Op(op).takes)
             deepest = max(deepest, present)
         return deepest

@@ -13,6 +13,11 @@ Beyond RTAMT: bounds are rounded to samples (there they must be multiples), `==`
 (there its margin is never above 0), intervals may count from the end. A NaN among the values that a
 requirement reads gives -inf.
 
+Between rows: where the trace has the extremes of a condition in the ticks from one row to the next (`Trace.between`,
+kept by the kernel), `always` takes the least and `eventually` the greatest of them, so that a margin does not depend on
+the distance between rows. A window that ends within the flight takes its last row at that row's own tick. Bounds of
+windows are rounded to rows; so are the times at which conditions joined with operators of time meet.
+
 Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
 Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
 single-pass method of van Herk, whose running minimum cannot use vector instructions); a window to the end takes one
@@ -22,6 +27,7 @@ pass. `until` splits into untimed until, always and eventually [Donze2013], and 
 from __future__ import annotations
 
 import math
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -34,15 +40,25 @@ from ironbird.conditions.formula import (
     Join,
     Node,
     Not,
+    Signal,
     Term,
     Truth,
     Until,
     Window,
 )
 from ironbird.requirements.lane_margins import margins_of_lanes
-from ironbird.requirements.trace import Trace
+from ironbird.requirements.trace import Trace, has_extremes
 
 GROUP_VALUES = 2**17  # values of one column processed at once: 1 MB
+FAULT = "fault_active"
+Kind: TypeAlias = Literal["now", "low", "high"]
+NOW: Kind = "now"
+LOW: Kind = "low"
+HIGH: Kind = "high"
+CONTRARY: dict[Kind, Kind] = {NOW: NOW, LOW: HIGH, HIGH: LOW}
+_ALL: tuple[np.ufunc, float, Kind] = (np.minimum, math.inf, LOW)
+_ANY: tuple[np.ufunc, float, Kind] = (np.maximum, -math.inf, HIGH)
+_EXTREMES = {"always": _ALL, "historically": _ALL, "eventually": _ANY, "once": _ANY}
 
 
 def robustness(formula: Formula, trace: Trace) -> np.ndarray:
@@ -82,20 +98,22 @@ class Evaluation:
         self.valid = trace.rows[lanes, None]
         self.count = len(trace.time_s)
 
-    def margins(self, node: Node, first: int, last: int) -> np.ndarray:
-        """Margins [lane, row] of a condition; entries after a lane's end are undefined."""
+    def margins(self, node: Node, first: int, last: int, kind: Kind = NOW) -> np.ndarray:
+        """Margins [lane, row] of a condition; entries after a lane's end are undefined.
+
+        They are those at the rows (NOW), or the least (LOW) or greatest (HIGH) from each row to before the next.
+        """
+        if kind != NOW and (extremes := self.trace.between.get(node)) is not None:
+            return (extremes.low if kind == LOW else extremes.high)[self.lanes, first:last]
         if isinstance(node, Compare):
             shape = (len(self.valid), last - first)
             return np.broadcast_to(self._compare(node, first, last), shape)
         if isinstance(node, Not):
-            return -self.margins(node.child, first, last)
+            return -self.margins(node.child, first, last, CONTRARY[kind])
         if isinstance(node, Join):
-            left, right = self.margins(node.left, first, last), self.margins(node.right, first, last)
-            if node.operator == "and":
-                return np.minimum(left, right)
-            return np.maximum(left if node.operator == "or" else -left, right)
+            return self._join(node, first, last, kind)
         if isinstance(node, Truth):
-            inner = self.margins(node.child, first, last)
+            inner = self.margins(node.child, first, last, kind)
             return np.where(np.isnan(inner), np.nan, np.where(inner >= 0, np.inf, -np.inf))
         if isinstance(node, Edge):
             return self._edge(node, first, last)
@@ -104,6 +122,22 @@ class Evaluation:
         if node.operator in ("once", "historically"):
             return self._past(node, first, last)
         return self._future(node.operator, node.interval, node.child, first, last)
+
+    def _join(self, node: Join, first: int, last: int, kind: Kind) -> np.ndarray:
+        of_left = CONTRARY[kind] if node.operator == "implies" else kind
+        left, right = self.margins(node.left, first, last, of_left), self.margins(node.right, first, last, kind)
+        if node.operator == "and":
+            margins = np.minimum(left, right)
+        else:
+            margins = np.maximum(left if node.operator == "or" else -left, right)
+        if kind == NOW or not _asks_for_fault(node):
+            return margins
+        # a fault that begins between two rows: the ticks before it and after it cannot be told apart
+        flag = self.trace.column(FAULT)[self.lanes]
+        begins = np.zeros(flag.shape, bool)
+        begins[:, :-1] = flag[:, :-1] != flag[:, 1:]
+        begins = begins[:, first:last]
+        return np.where(begins, self._join(node, first, last, NOW), margins) if begins.any() else margins
 
     # Numbers
 
@@ -128,43 +162,57 @@ class Evaluation:
     # Time
 
     def _edge(self, node: Edge, first: int, last: int) -> np.ndarray:
+        rises = node.operator == "rise"
         now = self.margins(node.child, max(first - 1, 0), last)
-        now = now if node.operator == "rise" else -now
+        most = self.margins(node.child, max(first - 1, 0), last, HIGH if rises else LOW)
+        now, most = (now, most) if rises else (-now, -most)
         if first == 0:  # false before the first sample
-            now = np.concatenate([np.full((len(now), 1), -np.inf), now], axis=1)
-        return np.minimum(-now[:, :-1], now[:, 1:])
+            before = np.full((len(now), 1), -np.inf)
+            now, most = np.concatenate([before, now], axis=1), np.concatenate([before, most], axis=1)
+        at_row = np.minimum(-most[:, :-1], now[:, 1:])
+        between = np.minimum(-now[:, 1:], most[:, 1:])  # it was not at the row, but before the next
+        return np.where(between > 0.0, np.maximum(at_row, between), at_row)
 
-    def _until_end(self, node: Node, first: int, last: int, empty: float) -> np.ndarray:
+    def _until_end(self, node: Node, first: int, last: int, empty: float, kind: Kind) -> np.ndarray:
         """Margins of a condition, with `empty` after the end of each lane."""
-        inner = self.margins(node, first, last)
+        inner = self.margins(node, first, last, kind)
         if last <= self.valid.min():
             return inner
         return np.where(np.arange(first, last) < self.valid, inner, empty)
 
     def _future(self, operator: str, interval: Interval, child: Node, first: int, last: int) -> np.ndarray:
-        best = np.minimum if operator == "always" else np.maximum
-        empty = math.inf if operator == "always" else -math.inf
-        low = self.trace.steps(interval.low_s)
-        high = min(self.trace.steps(interval.high_s), self.count - 1 - first)
+        best, empty, kind = _EXTREMES[operator]
+        low, most = self.trace.steps(interval.low_s), self.trace.steps(interval.high_s)
+        high = min(most, self.count - 1 - first)
         if low > high:
             return np.full((len(self.valid), last - first), empty)
-        stop = min(last + high, self.count)
-        inner = self._until_end(child, first + low, stop, empty)
+        stop, count = min(last + high, self.count), last - first
+        inner = self._until_end(child, first + low, stop, empty, kind)
         if interval.last_s is not None:
             early = np.arange(first, stop) < self.valid - 1 - self.trace.steps(interval.last_s)
             inner = np.where(early, empty, inner)
-        return _sliding(best, inner, 0, high - low + 1, last - first, empty)
+        if most > high or not has_extremes(child, self.trace):
+            return _sliding(best, inner, 0, high - low + 1, count, empty)
+        ends = np.full((len(self.valid), count), empty)
+        at_end = self._until_end(child, first + low, stop, empty, NOW)[:, high - low : high - low + count]
+        ends[:, : at_end.shape[1]] = at_end
+        return ends if high == low else best(_sliding(best, inner, 0, high - low, count, empty), ends)
 
     def _past(self, node: Window, first: int, last: int) -> np.ndarray:
-        best = np.minimum if node.operator == "historically" else np.maximum
-        empty = math.inf if node.operator == "historically" else -math.inf
+        best, empty, kind = _EXTREMES[node.operator]
         low = self.trace.steps(node.interval.low_s)
         high = min(self.trace.steps(node.interval.high_s), last - 1)
         if low > high:
             return np.full((len(self.valid), last - first), empty)
-        begin = max(first - high, 0)
-        inner = self.margins(node.child, begin, last - low)
-        return _sliding(best, inner, begin - (first - high), high - low + 1, last - first, empty)
+        begin, count = max(first - high, 0), last - first
+        missing = begin - (first - high)
+        inner = self.margins(node.child, begin, last - low, kind)
+        if not has_extremes(node.child, self.trace):
+            return _sliding(best, inner, missing, high - low + 1, count, empty)
+        ends = np.full((len(self.valid), count), empty)  # the row of now counts with its own tick
+        known = max(0, low - first)
+        ends[:, known:] = self.margins(node.child, max(first - low, 0), last - low)
+        return ends if high == low else best(_sliding(best, inner, missing, high - low, count, empty), ends)
 
     def _until(self, node: Until, first: int, last: int) -> np.ndarray:
         # [Donze2013]: f until[a, b] g = always[0, a) f and, a later, (eventually[0, b - a] g and f until g)
@@ -173,8 +221,8 @@ class Evaluation:
         if low > high:
             return np.full((len(self.valid), last - first), -math.inf)
         stop = min(last + high, self.count)
-        left = self._until_end(node.left, first, stop, math.inf)
-        right = self._until_end(node.right, first + low, stop, -math.inf)
+        left = self._until_end(node.left, first, stop, math.inf, LOW)
+        right = self._until_end(node.right, first + low, stop, -math.inf, HIGH)
         count = last - first
         ever = _sliding(np.maximum, right, 0, high - low + 1, count, -math.inf)
         untimed = _untimed_until(left[:, low:], right)[:, :count]
@@ -185,6 +233,15 @@ class Evaluation:
         if low > 0:
             margins = np.minimum(margins, _sliding(np.minimum, left, 0, low, count, math.inf))
         return margins
+
+
+def _asks_for_fault(node: Node) -> bool:
+    """Whether a comparison of a condition reads `fault_active`, outside operators of time."""
+    if isinstance(node, Compare):
+        return any(isinstance(side, Signal) and side.column == FAULT for side in (node.left, node.right))
+    if isinstance(node, Join):
+        return _asks_for_fault(node.left) or _asks_for_fault(node.right)
+    return isinstance(node, Not | Truth) and _asks_for_fault(node.child)
 
 
 def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from ironbird.conditions.formula import Term
+from ironbird.conditions.formula import Compare, Join, Node, Term, Until
 from ironbird.errors import RequirementError, UnknownNameError
 from ironbird.runtime.lane_columns import sizes
 
@@ -63,6 +64,13 @@ class LogColumns(Mapping[str, np.ndarray]):
         return Places(begin, block_size, 1, row_size, self.data)
 
 
+class Extremes(NamedTuple):
+    """Least and greatest margin of a condition in the ticks from each row to before the next, [lane, row]."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
 @dataclass
 class Trace:
     """Columns of many lanes on one time grid. A lane that ended early has fewer valid rows; later rows are ignored."""
@@ -70,6 +78,7 @@ class Trace:
     time_s: np.ndarray  # [row], uniform
     values: Mapping[str, np.ndarray]  # signal name -> [lane, row]; `body.p_NB_N[2]` is one entry of a vector
     rows: np.ndarray  # [lane], number of valid rows
+    between: Mapping[Node, Extremes] = field(default_factory=dict)  # of conditions: from each row to before the next
 
     def __post_init__(self) -> None:
         self.time_s = np.asarray(self.time_s, dtype=np.float64)
@@ -131,7 +140,21 @@ class Trace:
 
     def lane(self, lane: int) -> Trace:
         """The trace of one lane, with one flight."""
+        one = slice(lane, lane + 1)
+        between = {node: Extremes(found.low[one], found.high[one]) for node, found in self.between.items()}
         if isinstance(self.values, LogColumns):
-            return Trace(self.time_s, self.values.lane(lane), self.rows[lane : lane + 1])
-        values = {name: column[lane : lane + 1] for name, column in self.values.items()}
-        return Trace(self.time_s, values, self.rows[lane : lane + 1])
+            return Trace(self.time_s, self.values.lane(lane), self.rows[one], between)
+        values = {name: column[one] for name, column in self.values.items()}
+        return Trace(self.time_s, values, self.rows[one], between)
+
+
+def has_extremes(node: Node, trace: Trace) -> bool:
+    """Whether a trace knows the extremes between rows of a condition or of a part of it."""
+    if not trace.between:
+        return False
+    if node in trace.between:
+        return True
+    if isinstance(node, Compare):
+        return False
+    parts = (node.left, node.right) if isinstance(node, Join | Until) else (node.child,)
+    return any(has_extremes(part, trace) for part in parts)

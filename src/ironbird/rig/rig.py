@@ -21,6 +21,7 @@ from ironbird.protocols.geodesy import to_geodetic
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.runtime.log import Log
 from ironbird.runtime.paced import PacedLoop
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
@@ -208,10 +209,16 @@ def make_rig(
 
 
 def attach(
-    vehicle: Vehicle, state: RunState, *, until_s: float, log: Sequence[str] | None = None, log_s: float = 0.02
+    vehicle: Vehicle,
+    state: RunState,
+    *,
+    until_s: float,
+    log: Sequence[str] | None = None,
+    log_s: float = 0.02,
+    watch: Sequence[Sequence[Predicate]] = (),
 ) -> Rig:
     """A rig on a prepared run state, in which parameters are set and faults are ordered."""
-    stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s)
+    stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s, watch=watch)
     flat = state.model.flat
     rig = Rig(vehicle, state, stepper)
     rig.actuators = {name: stepper.input_row(name) for name in flat.u.start if not at.is_world_input(name)}

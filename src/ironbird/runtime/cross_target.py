@@ -81,7 +81,7 @@ def program_input(state: RunState, plan: LogPlan, ticks: int) -> tuple[bytes, in
     check_plan(plan, state)
     rows = plan.rows_between(state.tick, state.tick + ticks)
     events = kernel_events(state)
-    records, first = events.records, events.first
+    records, first, code = events.records, events.first, events.code
     blocks = state.x.shape[0]
     count = int(first[-1])
     head = np.array(
@@ -93,9 +93,9 @@ def program_input(state: RunState, plan: LogPlan, ticks: int) -> tuple[bytes, in
             plan.every,
             rows,
             len(plan.index),
-            events.code.size,
-            events.constants.size,
-            events.code_first.size,
+            code.code.size,
+            code.constants.size,
+            code.first.size,
         ],
         np.int64,
     )
@@ -113,5 +113,5 @@ def program_input(state: RunState, plan: LogPlan, ticks: int) -> tuple[bytes, in
     ]
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     data += bytes(records)[: count * (len(bytes(records)) // len(records))] + first.tobytes() + plan.index.tobytes()
-    data += b"".join(a.tobytes() for a in (events.fired[:count], events.code, events.constants, events.code_first))
+    data += b"".join(a.tobytes() for a in (events.fired[:count], code.code, code.constants, code.first))
     return data, rows

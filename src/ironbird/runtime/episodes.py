@@ -26,6 +26,7 @@ from ironbird.runtime.interface import EventRecord, RunArgs
 from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop, start
 from ironbird.runtime.step import KernelEvents, kernel, run_args
+from ironbird.runtime.watch import Code
 
 EVENT = np.dtype([(name, np.float64 if name == "value" else np.int64) for name, *_ in EventRecord._fields_])
 _COLUMNS = ("x", "xd", "held", "params", "inputs")  # arrays of a lane, besides its seed and stop
@@ -145,9 +146,7 @@ class Episodes:
             first=np.arange(blocks + 1, dtype=np.int64) * self.slots * self.width,
             fired=np.full(blocks * width, -1, np.int64),
             owners=[],
-            code=np.zeros(2, np.int64),
-            constants=np.zeros(1),
-            code_first=np.zeros(1, np.int64),
+            code=Code.of([]),
         )
         self._run = kernel(self.state).ib_run
         args = run_args(self.state, self._events, 0, self.log, 0)

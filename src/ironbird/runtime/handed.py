@@ -53,3 +53,7 @@ def check_log(log: Log, state: RunState, first_row: int) -> None:
     if log.data.shape != shape or log.data.dtype != FLOAT or not log.data.flags.carray:
         raise RunError(f"a log of {log.data.shape} cannot take rows of {shape}")
     whole(first_row, "row of the log", 0, log.data.shape[1])
+    if log.watches is not None:
+        there, room = log.watches.data, (*shape[:2], 2 * log.watches.count, state.width)
+        if there.shape != room or there.dtype != FLOAT or not there.flags.carray:
+            raise RunError(f"extremes of {there.shape} cannot take rows of {room}")

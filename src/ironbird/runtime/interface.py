@@ -22,6 +22,12 @@ class EventRecord(ctypes.Structure):
     ] + [("value", ctypes.c_double)]
 
 
+class Programs(ctypes.Structure):
+    """Structure `ib_programs` of c/ib_loop.h."""
+
+    _fields_ = [("code", ctypes.c_void_p), ("constants", ctypes.c_void_p), ("first", ctypes.c_void_p)]
+
+
 class RunArgs(ctypes.Structure):
     """Structure `ib_run_args` of c/ib_loop.h."""
 
@@ -32,15 +38,22 @@ class RunArgs(ctypes.Structure):
         ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
         ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
         ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
-        ("event_fired", ctypes.c_void_p), ("code", ctypes.c_void_p), ("constants", ctypes.c_void_p),
-        ("code_first", ctypes.c_void_p),
+        ("event_fired", ctypes.c_void_p), ("triggers", Programs),
         ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_first", ctypes.c_int64),
         ("log_count", ctypes.c_int64),
         ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
+        ("watched", Programs), ("watch_signals", ctypes.c_int64), ("watch_rows", ctypes.c_void_p),
+        ("watch_count", ctypes.c_int64), ("watch_first", ctypes.c_void_p), ("watch_list", ctypes.c_void_p),
+        ("watch", ctypes.c_void_p),
     ]  # fmt: skip
 
 
-STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_event": EventRecord, "ib_run_args": RunArgs}
+STRUCTURES: dict[str, type[ctypes.Structure]] = {
+    "ib_event": EventRecord,
+    "ib_programs": Programs,
+    "ib_run_args": RunArgs,
+}
+MOST_WATCHED = 1024  # signals that the programs of a run may watch
 _checked: set[int] = set()  # handles of libraries already checked
 
 
@@ -64,7 +77,7 @@ def check_interface(library: ctypes.CDLL) -> None:
 
 def _ours() -> dict[str, int]:
     """Offsets, sizes and constants of this module, by their names in the kernel."""
-    numbers = {"IB_STACK": STACK}
+    numbers = {"IB_STACK": STACK, "IB_BATCH_VALUES": MOST_WATCHED}
     for name, structure in STRUCTURES.items():
         numbers |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
         numbers[f"sizeof({name})"] = ctypes.sizeof(structure)

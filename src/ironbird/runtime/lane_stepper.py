@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ironbird.runtime.border import ticks_of
 from ironbird.runtime.interface import RunArgs
 from ironbird.runtime.log import Log, LogPlan
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import kernel, kernel_events, run_args
 
@@ -20,12 +21,19 @@ class LaneStepper:
     """Steps a run state of many lanes; rows of the planned signals are logged."""
 
     def __init__(
-        self, state: RunState, *, until_s: float, log: list[str] | None = None, log_s: float = 0.02, parts: int = 1
+        self,
+        state: RunState,
+        *,
+        until_s: float,
+        log: list[str] | None = None,
+        log_s: float = 0.02,
+        watch: Sequence[Sequence[Predicate]] = (),
+        parts: int = 1,
     ) -> None:
         self.state = state
         self.plan = LogPlan.make(state.model, log, log_s)
         self.until_tick = ticks_of(until_s, state.model.step_s, "until_s")
-        self.log = Log.empty(self.plan, state, state.tick, self.until_tick)
+        self.log = Log.empty(self.plan, state, state.tick, self.until_tick, watch)
         self.first_tick = state.tick
         self._run = kernel(state).ib_run
         self._parts = parts

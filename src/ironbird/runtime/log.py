@@ -20,6 +20,8 @@ from ironbird.model.signal import Signal, entry_names
 from ironbird.runtime.border import ticks_of
 from ironbird.runtime.lane_columns import lane_columns
 from ironbird.runtime.lane_hash import hashes_of_lanes
+from ironbird.runtime.predicate import Predicate
+from ironbird.runtime.watch import Watches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,6 +123,8 @@ class Log:
     short : dict
         Short names (`tilt`, `height`, `mode`) and how they follow from the signals; those of a flight are the names
         that requirements know.
+    watches : Watches, optional
+        Extremes between the rows of what requirements and faults look at.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class Log:
     interrupted: bool = False
     meta: dict[str, str] = field(default_factory=dict)
     short: Mapping[str, Short] = field(default_factory=dict, repr=False, compare=False)
+    watches: Watches | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         span = f"{self.time_s[0]:g} to {self.time_s[-1]:g} s" if len(self.time_s) else "no rows"
@@ -144,8 +149,11 @@ class Log:
         return f"<Log: {len(self.plan.signals)} signals, {len(self.time_s)} rows, {span}, {lanes}>"
 
     @staticmethod
-    def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
-        """A log with room for the rows of ticks [first, last), to be filled by the kernel."""
+    def empty(plan: LogPlan, state: RunState, first: int, last: int, watch: Sequence[Sequence[Predicate]] = ()) -> Log:
+        """A log with room for the rows of ticks [first, last), to be filled by the kernel.
+
+        `watch` has the programs of each lane whose extremes between rows are kept.
+        """
         rows = plan.rows_between(first, last)
         if rows < 0:
             raise RunError(f"a log cannot go back from tick {first} to {last}")
@@ -160,22 +168,29 @@ class Log:
             data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))
         except MemoryError:
             raise RunError(f"no memory for a log of {size / 1e9:.1f} GB: log fewer signals or less often") from None
-        return Log(plan, state.lanes, time_s, data, [])
+        watches = None
+        if any(watch):
+            watches = Watches.make(watch, (state.x.shape[0], rows, state.width), state.model.flat.log.size)
+        return Log(plan, state.lanes, time_s, data, [], watches=watches)
 
     def finish(self, state: RunState, rows: int) -> None:
         """Record how each lane ended, and remove rows that were not reached."""
         self.time_s = self.time_s[:rows]
         self.data = self.data[:, :rows]
+        self.watches = None if self.watches is None else self.watches.rows(0, rows)
         self.stops = [state.stop_of(i) for i in range(state.lanes)]
 
     def between(self, first: int, last: int) -> Log:
         """View of the rows from `first` to before `last`."""
-        return Log(self.plan, self.lanes, self.time_s[first:last], self.data[:, first:last], [])
+        watches = None if self.watches is None else self.watches.rows(first, last)
+        return Log(self.plan, self.lanes, self.time_s[first:last], self.data[:, first:last], [], watches=watches)
 
     def followed_by(self, later: Log) -> Log:
         """This log and a later one of the same signals joined."""
         data = np.concatenate([self.data, later.data], axis=1)
-        return Log(self.plan, self.lanes, np.concatenate([self.time_s, later.time_s]), data, later.stops)
+        watches = self.watches and later.watches and self.watches.followed_by(later.watches)
+        time_s = np.concatenate([self.time_s, later.time_s])
+        return Log(self.plan, self.lanes, time_s, data, later.stops, watches=watches)
 
     @property
     def signals(self) -> dict[str, Signal]:
@@ -214,8 +229,11 @@ class Log:
     def part(self, first: int, last: int) -> Log:
         """View of the lanes from `first`, which must begin a block, to before `last`."""
         width = self.data.shape[3]
-        data = self.data[first // width : -(-last // width)]
-        return Log(self.plan, last - first, self.time_s, data, self.stops[first:last], self.interrupted)
+        blocks = first // width, -(-last // width)
+        watches = None if self.watches is None else self.watches.blocks(*blocks)
+        data = self.data[slice(*blocks)]
+        stops = self.stops[first:last]
+        return Log(self.plan, last - first, self.time_s, data, stops, self.interrupted, watches=watches)
 
     def all_lanes(self, path: str) -> np.ndarray:
         """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop.

@@ -1,6 +1,6 @@
-"""Predicates: the compiled form of a trigger's condition, run by the kernel's stack machine.
+"""Predicates: the compiled form of a trigger's condition, or of a margin, run by the kernel's stack machine.
 
-They are compiled from text by `ironbird.conditions.trigger`.
+They are compiled from text by `ironbird.conditions.trigger` and `ironbird.conditions.margin`.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ class Op(IntEnum):
     GREATER_EQUAL = 21
     AND = 22
     OR = 23
+    ALL_OR_NOTHING = 24  # of a distance: an infinite margin with the sign of equality
+    SIGN_OF_MARGIN = 25  # infinite, with the sign of a margin
 
     @property
     def takes(self) -> int:
         """Number of values that the operation pops from the stack; it pushes one."""
-        return 0 if self <= Op.PUSH_TIME else 1 if self <= Op.NOT else 2
+        return 0 if self <= Op.PUSH_TIME else 1 if self <= Op.NOT or self >= Op.ALL_OR_NOTHING else 2
 
 
 @dataclass(frozen=True)

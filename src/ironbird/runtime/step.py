@@ -18,9 +18,10 @@ from ironbird.runtime.clock import Pace
 from ironbird.runtime.handed import check_log, check_state
 from ironbird.runtime.interface import EventRecord, RunArgs, check_interface
 from ironbird.runtime.log import Log, LogPlan
-from ironbird.runtime.predicate import Op, Predicate
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
+from ironbird.runtime.watch import Code
 
 CHUNK_TICKS = 2000  # ticks between two checks of progress and interruption
 PACED_S = 0.02  # s between them in a run paced by the wall clock
@@ -130,14 +131,18 @@ def run_args(state: RunState, events: KernelEvents, ticks: int, log: Log | None,
         events=ctypes.addressof(events.records),
         event_first=_address(events.first),
         event_fired=_address(events.fired),
-        code=_address(events.code),
-        constants=_address(events.constants),
-        code_first=_address(events.code_first),
+        triggers=events.code.record(),
     )
     if log is not None:
         args.log_every, args.log_rows, args.log_first = log.plan.every, log.data.shape[1], first_row
         args.log_count, args.log_index = len(log.plan.index), _address(log.plan.index)
         args.log = _address(log.data)
+        if log.watches is not None and log.watches.count:
+            watches = log.watches
+            args.watched, args.watch_count = watches.code.record(), watches.count
+            args.watch_signals, args.watch_rows = len(watches.signals), _address(watches.signals)
+            args.watch_first, args.watch_list = _address(watches.first), _address(watches.order)
+            args.watch = _address(watches.data)
     return args
 
 
@@ -153,13 +158,11 @@ class KernelEvents:
     first: np.ndarray
     fired: np.ndarray
     owners: list[tuple[int, int]]  # lane and index in its list of events, for each record
-    code: np.ndarray
-    constants: np.ndarray
-    code_first: np.ndarray
+    code: Code
 
     def note_fired(self, state: RunState) -> None:
         """Copy to the state which triggers have fired."""
-        if len(self.code_first) == 1:  # there are no triggers
+        if self.code.empty:  # there are no triggers
             return
         for (lane, number), tick in zip(self.owners, self.fired[: len(self.owners)].tolist(), strict=True):
             state.fired[lane][number] = tick
@@ -178,24 +181,13 @@ def kernel_events(state: RunState) -> KernelEvents:
             owners += [(lane, number)] * len(own)
     counts = np.bincount([lane // state.width for lane, _ in owners], minlength=-(-state.lanes // state.width))
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    code: list[int] = []
-    constants: list[float] = []
-    code_first = [0]
-    for predicate in predicates:
-        shift = len(constants)
-        for op, argument in predicate.code:
-            code += [op, argument + shift if op == Op.PUSH_CONSTANT else argument]
-        constants += predicate.constants
-        code_first.append(len(code) // 2)
     fired = [whole(state.fired[lane][number], "tick at which a trigger fired", -1) for lane, number in owners]
     return KernelEvents(
         records=(EventRecord * max(1, len(all_records)))(*all_records),
         first=first,
         fired=np.array([*fired, -1], np.int64),
         owners=owners,
-        code=np.array([*code, 0, 0], np.int64),
-        constants=np.array([*constants, 0.0]),
-        code_first=np.array(code_first, np.int64),
+        code=Code.of(predicates),
     )
 
 
@@ -205,6 +197,7 @@ def run(
     *,
     log: list[str] | None = None,
     log_s: float = 0.02,
+    watch: Sequence[Sequence[Predicate]] = (),
     keep: bool = True,
     threads: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -228,6 +221,8 @@ def run(
         Paths of signals or blocks, or prefixes with `*`; every output by default.
     log_s : float, default 0.02
         Time between rows in s, from the present time up to but not including `until_s`.
+    watch : sequence of sequence of Predicate, default ()
+        For each lane the programs whose extremes between rows the log keeps (`log.watches`); needs `keep`.
     keep : bool, default True
         With False nothing is kept: each piece goes to `sink`, so that memory stays flat.
     threads : int, optional
@@ -262,7 +257,7 @@ def run(
     plan = LogPlan.make(model, log, log_s)
     begin, total = state.tick, max(1, end - state.tick)
     threads = threads or (os.cpu_count() or 1)
-    whole = Log.empty(plan, state, state.tick, end if keep else state.tick)
+    whole = Log.empty(plan, state, state.tick, end if keep else state.tick, watch)
     coming = sorted((t for t in tunings if t.tick >= begin), key=lambda t: t.tick)
     chunk = piece_ticks if pace is None else min(piece_ticks, max(1, round(PACED_S / model.step_s)))
     try:
@@ -293,10 +288,13 @@ def run_each(
     *,
     log: list[str] | None = None,
     log_s: float = 0.02,
+    watch: Sequence[Sequence[Predicate]] = (),
     poll: Callable[[RunState], None] | None = None,
     piece_ticks: int = CHUNK_TICKS,
 ) -> list[Log]:
     """Run many small states of one model, each to its own end; the results equal those of `run` to the bit.
+
+    `watch` has the programs that are watched in all lanes of each state.
 
     Python prepares a piece of all states before any native code runs: alternating would evict Python's data from the
     processor's caches and take several times as long.
@@ -305,7 +303,11 @@ def run_each(
     plan = LogPlan.make(model, log, log_s)
     ends = [ticks_of(end_s, model.step_s, "until_s") for end_s in ends_s]
     begins = [state.tick for state in states]
-    logs = [Log.empty(plan, state, state.tick, end) for state, end in zip(states, ends, strict=True)]
+    programs = watch or [()] * len(states)
+    logs = [
+        Log.empty(plan, state, state.tick, end, [own] * state.lanes if own else ())
+        for state, end, own in zip(states, ends, programs, strict=True)
+    ]
     try:
         while True:
             calls: list[tuple[RunState, ctypes.CDLL, RunArgs, int]] = []

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.border import ticks_of
 from ironbird.runtime.log import Log, LogPlan
 from ironbird.runtime.paced import PacedLoop
+from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RUNNING, RunState, Stop
 from ironbird.runtime.step import kernel, kernel_events, run_args
 
@@ -21,13 +22,21 @@ from ironbird.runtime.step import kernel, kernel_events, run_args
 class Stepper:
     """Steps a run state of one lane; with `log`, rows of the planned signals are logged."""
 
-    def __init__(self, state: RunState, *, until_s: float, log: list[str] | None = None, log_s: float = 0.02) -> None:
+    def __init__(
+        self,
+        state: RunState,
+        *,
+        until_s: float,
+        log: list[str] | None = None,
+        log_s: float = 0.02,
+        watch: Sequence[Sequence[Predicate]] = (),
+    ) -> None:
         if state.width != 1:
             raise RunError(f"a stepper takes one vehicle, not {state.lanes}")
         self.state = state
         self.plan = LogPlan.make(state.model, log, log_s)
         self.until_tick = max(ticks_of(until_s, state.model.step_s, "until_s"), state.tick)
-        self.log = Log.empty(self.plan, state, state.tick, self.until_tick)
+        self.log = Log.empty(self.plan, state, state.tick, self.until_tick, watch)
         self.first_tick = state.tick
         self.inputs = state.inputs[0, :, 0]  # a view: write commands here
         self.held = state.held[0, :, 0]  # a view: outputs of sampled blocks, after each step
@@ -40,6 +49,7 @@ class Stepper:
         state.kernel_events = self._events = kernel_events(state)
         self._args = run_args(state, self._events, 0, self.log, 0)
         self._held = (state.x, state.xd, state.held, state.params, state.inputs, state.seeds, self.log.data, self.plan)
+        self._watched = self.log.watches
         self._held_too = (state.stop_tick, state.stop_reason, state.stop_row)
         self._pointer = ctypes.byref(self._args)
 

@@ -18,7 +18,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError, ScenarioError
 from ironbird.faults.spec import Injection
 from ironbird.flight.derived import paths_to_log
-from ironbird.flight.judge import log_paths
+from ironbird.flight.judge import log_paths, watched_by
 from ironbird.flight.order import Order
 from ironbird.flight.outside import own_witness
 from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, inject, prepare, targets_in
@@ -26,7 +26,7 @@ from ironbird.flight.seat import take_seat
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, near_of
 from ironbird.flight.systems import is_outside
-from ironbird.flight.twins import WITNESS_S, Twins, in_turn
+from ironbird.flight.twins import WITNESS_S, Twins, Watched, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.flight.worlds import ordered_world
 from ironbird.rig.rig import Rig, TrafficReport, attach
@@ -116,9 +116,9 @@ class Group:
         compared_s = [tick * step_s + fault.rise_s + COMPARED_S for tick, fault in begun if math.isfinite(tick)]
         self.recording = bool(self.twins.waiting) or self.state.time_s < max(compared_s, default=0.0)
 
-    def replay(self, twin: RunState, until_s: float, signals: list[str] | None) -> Log:
+    def replay(self, twin: RunState, until_s: float, signals: list[str] | None, watch: Watched) -> Log:
         """Log of a twin with the recorded inputs of the flight from its tick on: commands, reports of the others."""
-        stepper = Stepper(twin, until_s=until_s, log=signals, log_s=self.orders[0].log_s)
+        stepper = Stepper(twin, until_s=until_s, log=signals, log_s=self.orders[0].log_s, watch=[watch])
         due = [tuning for tuning in self.rig.tunings if tuning.tick >= twin.tick] if self.rig is not None else []
         for tick, ticks, inputs in self.steps:
             if tick < twin.tick:
@@ -344,7 +344,10 @@ class Fleet:
             if isinstance(group.state.beside, Sights):
                 group.state.beside.begin(group.state)
             if is_outside(group.orders[0].control):
-                group.rig = attach(group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s)
+                watch = [watched_by(order, group.model) for order in self._as_flown(group)]
+                group.rig = attach(
+                    group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s, watch=watch
+                )
                 beside = group.state.beside
                 group.rig.sight = beside.feeds[0] if isinstance(beside, Sights) else None
                 order = group.orders[0]
@@ -357,14 +360,17 @@ class Fleet:
                     group.twins = Twins(group.state, group.orders, apart=True)
                     group.watch()
             else:
-                paths = self._logged(group)
+                paths, watch = self._logged(group), [watched_by(order, group.model) for order in self._as_flown(group)]
                 group.stepper = LaneStepper(
-                    group.state, until_s=until_s, log=paths, log_s=log_s, parts=max(1, self.workers)
+                    group.state, until_s=until_s, log=paths, log_s=log_s, watch=watch, parts=max(1, self.workers)
                 )
 
+    def _as_flown(self, group: Group) -> list[Order]:
+        """The orders of a group with the faults of the scenario."""
+        return [replace(self.members[number].order, faults=self.members[number].faults) for number in group.members]
+
     def _logged(self, group: Group) -> list[str]:
-        orders = [replace(self.members[number].order, faults=self.members[number].faults) for number in group.members]
-        paths = [path for order in orders for path in log_paths(order, group.model)]
+        paths = [path for order in self._as_flown(group) for path in log_paths(order, group.model)]
         more = [path for path in (*FEW_LOGGED, at.WASH("wind_N"), *self.also) if path in group.model.signals()]
         return paths_to_log([*paths, *more], group.model)
 

@@ -20,11 +20,12 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
 from ironbird.cli.main import app
+from ironbird.errors import OrderError
 from ironbird.faults.spec import Injection
 from ironbird.flight import inside
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import Mission
-from ironbird.flight.order import Order, Weather
+from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import fit
 from ironbird.flight.twins import WITNESS_S
 from ironbird.rig.rig import Rig
@@ -338,6 +339,25 @@ def test_what_the_control_system_commands_at_the_start_is_no_effect_of_a_fault(s
 @pytest.mark.parametrize("start_s", [0.0, 1.0])
 def test_a_fault_between_rows_that_are_far_apart_has_a_witness(log_s: float, start_s: float) -> None:
     fault = f"rotor.speed_loss@1:instance=1,severity=0.1,start={start_s:g}"
-    flight = fly("quad_f450", control="truth", mission="hover", until_s=20.0, log_s=log_s, faults=[fault])
+    order = make_order("quad_f450", control="truth", mission="hover", until_s=20.0, log_s=log_s, faults=[fault])
+    flight = fly(order, ends="time")
     assert flight.witnesses[0].effective and flight.verdict == "pass"
-    assert flight.witnesses[0].first_s == log_s  # the first row after the start
+    assert flight.witnesses[0].first_s == start_s  # seen in the row that covers its start
+    with pytest.raises(OrderError, match=r"log_s = . s: .* judged by the positions in the log; give at most 1 s"):
+        fly(order)
+
+
+@pytest.mark.parametrize("log_s", [0.004, 0.02, 0.1, 1.0])
+def test_a_fault_shorter_than_a_row_is_seen(log_s: float) -> None:
+    fault = "imu.gyro_bias@1:start=8.004,duration=0.004,severity=0.5"
+    flight = fly("quad_f450", mission="hover", until_s=10.0, log_s=log_s, faults=[fault], ends="time")
+    witness = flight.witnesses[0]
+    assert flight.verdict == "pass" and witness.effective
+    assert 8.004 <= witness.first_s <= 8.008 and 0.4 < witness.largest < 0.6
+
+
+@pytest.mark.parametrize("log_s", [0.02, 1.0])
+def test_a_fault_without_effect_between_rows_is_not_seen(log_s: float) -> None:
+    fault = "imu.gyro_bias@1:start=8.004,duration=0.004,severity=0.0002"
+    flight = fly("quad_f450", mission="hover", until_s=10.0, log_s=log_s, faults=[fault], ends="time")
+    assert flight.verdict == "void" and not flight.witnesses[0].effective

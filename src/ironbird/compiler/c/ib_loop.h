@@ -32,9 +32,13 @@ enum {
   IB_OP_NEGATE, IB_OP_ABS, IB_OP_SQUARE, IB_OP_SQRT, IB_OP_COS, IB_OP_SIN, IB_OP_ACOS, IB_OP_NOT,
   /* of two values */
   IB_OP_ADD, IB_OP_SUBTRACT, IB_OP_MULTIPLY, IB_OP_DIVIDE, IB_OP_MINIMUM, IB_OP_MAXIMUM, IB_OP_HYPOT,
-  IB_OP_LESS, IB_OP_LESS_EQUAL, IB_OP_GREATER, IB_OP_GREATER_EQUAL, IB_OP_AND, IB_OP_OR
+  IB_OP_LESS, IB_OP_LESS_EQUAL, IB_OP_GREATER, IB_OP_GREATER_EQUAL, IB_OP_AND, IB_OP_OR,
+  /* of one value: margins of requirements */
+  IB_OP_ALL_OR_NOTHING, IB_OP_SIGN_OF_MARGIN
 };
-#define IB_STACK 32           /* values that a predicate may stack; the host refuses deeper ones */
+#define IB_STACK 32           /* values that a program may stack; the host refuses deeper ones */
+#define IB_BATCH 16           /* moments for which a program is evaluated at once */
+#define IB_BATCH_VALUES 1024  /* signals x moments for which there is room */
 #define IB_NEVER INT64_MAX
 
 typedef struct {
@@ -49,6 +53,12 @@ typedef struct {
   double value;
 } ib_event;
 
+typedef struct {                   /* programs in postfix form */
+  const int64_t *code;             /* pairs of operation and argument */
+  const double *constants;
+  const int64_t *first;            /* [program + 1], in pairs */
+} ib_programs;
+
 typedef struct {
   int64_t first_block, last_block; /* lane blocks to run: [first, last) */
   int64_t tick, ticks;             /* first tick and how many */
@@ -62,15 +72,20 @@ typedef struct {
   const ib_event *events;
   const int64_t *event_first;      /* [block + 1] */
   int64_t *event_fired;            /* tick at which the trigger of an event fired, or -1 */
-  const int64_t *code;             /* predicates in postfix form, pairs of operation and argument */
-  const double *constants;
-  const int64_t *code_first;       /* [predicate + 1], in pairs */
+  ib_programs triggers;            /* predicates of events */
   int64_t log_every;               /* ticks between rows; 0 is no log */
   int64_t log_rows;                /* rows of `log` */
   int64_t log_first;               /* row of `log` that this call writes first */
   int64_t log_count;               /* columns of `log` */
   const int64_t *log_index;        /* which of the loggable signals */
   double *log;                     /* [block][row][column][lane] */
+  ib_programs watched;             /* numbers whose extremes between two rows of the log are kept */
+  int64_t watch_signals;           /* loggable signals that they read, at most IB_BATCH_VALUES: a program has their */
+  const int64_t *watch_rows;       /* place in this list, not their row */
+  int64_t watch_count;             /* most programs of a block; 0 is none */
+  const int64_t *watch_first;      /* [block + 1], in `watch_list` */
+  const int64_t *watch_list;       /* programs of each block */
+  double *watch;                   /* [block][row][program of the block][least, greatest][lane] */
 } ib_run_args;
 
 #define IB_ROWS(n) ((n) > 0 ? (n) : 1)
@@ -115,70 +130,114 @@ static int64_t ib_apply_events(const ib_event *first, const ib_event *last, cons
   return next;
 }
 
-/* The elementary functions for a single number: the same bits as in a block of any width. */
-static double ib_lane0(ib_f v) { return ((const double *)&v)[0]; }
-
 /* Truth of a comparison as a number: 1, 0, or NaN if one of both sides is NaN. */
-static double ib_compared(int holds, double a, double b) { return a == a && b == b ? (double)holds : a + b; }
+static ib_f ib_compared(ib_i holds, ib_f a, ib_f b) {
+  return ib_select(ib_or(ib_ne(a, a), ib_ne(b, b)), a + b, ib_num(holds));
+}
 
-/* Whether a predicate holds for one lane at time t, from the loggable signals. Truth is 1 or 0; NaN spreads through all
- * operations, so that a predicate with a value that is not a number does not hold. */
-static int ib_predicate(const ib_run_args *r, int64_t number, double t, const double *all, int lane) {
-  double stack[IB_STACK];
-  int n = 0;
-  for (int64_t i = r->code_first[number]; i < r->code_first[number + 1]; ++i) {
-    const int64_t op = r->code[2 * i], arg = r->code[2 * i + 1];
-    if (op <= IB_OP_PUSH_TIME) {
-      stack[n++] = op == IB_OP_PUSH_SIGNAL ? all[arg * IB_W + lane] : op == IB_OP_PUSH_CONSTANT ? r->constants[arg] : t;
+#define IB_EACH for (int i = 0; i < n; ++i) v[i] =
+
+/* The values of a program in postfix form at n moments t, for all lanes of a block: values[signal * stride + moment] are
+ * the signals that it reads. Truth is 1 or 0; NaN spreads through all operations, so that a predicate with a value that
+ * is not a number does not hold. */
+static void ib_evaluate(const ib_programs *r, int64_t number, int n, const double *t, const ib_f *values,
+                        int64_t stride, ib_f *result) {
+  ib_f memory[IB_STACK][IB_BATCH];
+  const ib_f *at[IB_STACK];
+  int top = -1;
+  for (int64_t place = r->first[number]; place < r->first[number + 1]; ++place) {
+    const int64_t op = r->code[2 * place], arg = r->code[2 * place + 1];
+    if (op == IB_OP_PUSH_SIGNAL) {
+      at[++top] = values + arg * stride;
       continue;
     }
-    const double b = op > IB_OP_NOT ? stack[--n] : 0.0; /* only operations of two values have it */
-    const double a = stack[n - 1];
-    double v = 0.0;
+    if (op <= IB_OP_PUSH_TIME) ++top;
+    const ib_f *b = at[top];
+    if (op > IB_OP_NOT && op < IB_OP_ALL_OR_NOTHING) --top; /* of two values */
+    const ib_f *a = at[top];
+    ib_f *v = memory[top];
     switch (op) {
-      case IB_OP_NEGATE: v = -a; break;
-      case IB_OP_ABS: v = ib_lane0(ib_fabs(ib_splat(a))); break;
-      case IB_OP_SQUARE: v = a * a; break;
-      case IB_OP_SQRT: v = ib_lane0(ib_sqrt(ib_splat(a))); break;
-      case IB_OP_COS: v = ib_lane0(ib_cos(ib_splat(a))); break;
-      case IB_OP_SIN: v = ib_lane0(ib_sin(ib_splat(a))); break;
-      case IB_OP_ACOS: v = ib_lane0(ib_acos(ib_splat(a > 1.0 ? 1.0 : a < -1.0 ? -1.0 : a))); break;
-      case IB_OP_NOT: v = 1.0 - a; break;
-      case IB_OP_ADD: v = a + b; break;
-      case IB_OP_SUBTRACT: v = a - b; break;
-      case IB_OP_MULTIPLY: v = a * b; break;
-      case IB_OP_DIVIDE: v = a / b; break;
-      case IB_OP_MINIMUM: v = a < b || a != a ? a : b; break;
-      case IB_OP_MAXIMUM: v = a > b || a != a ? a : b; break;
-      case IB_OP_HYPOT: v = ib_lane0(ib_hypot(ib_splat(a), ib_splat(b))); break;
-      case IB_OP_LESS: v = ib_compared(a < b, a, b); break;
-      case IB_OP_LESS_EQUAL: v = ib_compared(a <= b, a, b); break;
-      case IB_OP_GREATER: v = ib_compared(a > b, a, b); break;
-      case IB_OP_GREATER_EQUAL: v = ib_compared(a >= b, a, b); break;
-      case IB_OP_AND: v = a * b; break;
-      case IB_OP_OR: v = a + b - a * b; break;
+      case IB_OP_PUSH_CONSTANT: IB_EACH ib_splat(r->constants[arg]); break;
+      case IB_OP_PUSH_TIME: IB_EACH ib_splat(t[i]); break;
+      case IB_OP_NEGATE: IB_EACH -a[i]; break;
+      case IB_OP_ABS: IB_EACH ib_fabs(a[i]); break;
+      case IB_OP_SQUARE: IB_EACH a[i] * a[i]; break;
+      case IB_OP_SQRT: IB_EACH ib_sqrt(a[i]); break;
+      case IB_OP_COS: IB_EACH ib_cos(a[i]); break;
+      case IB_OP_SIN: IB_EACH ib_sin(a[i]); break;
+      case IB_OP_ACOS: IB_EACH ib_acos(ib_at_least(ib_at_most(a[i], 1.0), -1.0)); break;
+      case IB_OP_NOT: IB_EACH ib_splat(1.0) - a[i]; break;
+      case IB_OP_ADD: IB_EACH a[i] + b[i]; break;
+      case IB_OP_SUBTRACT: IB_EACH a[i] - b[i]; break;
+      case IB_OP_MULTIPLY: IB_EACH a[i] * b[i]; break;
+      case IB_OP_DIVIDE: IB_EACH a[i] / b[i]; break;
+      case IB_OP_MINIMUM: IB_EACH ib_select(ib_or(ib_lt(a[i], b[i]), ib_ne(a[i], a[i])), a[i], b[i]); break;
+      case IB_OP_MAXIMUM: IB_EACH ib_select(ib_or(ib_lt(b[i], a[i]), ib_ne(a[i], a[i])), a[i], b[i]); break;
+      case IB_OP_HYPOT: IB_EACH ib_hypot(a[i], b[i]); break;
+      case IB_OP_LESS: IB_EACH ib_compared(ib_lt(a[i], b[i]), a[i], b[i]); break;
+      case IB_OP_LESS_EQUAL: IB_EACH ib_compared(ib_le(a[i], b[i]), a[i], b[i]); break;
+      case IB_OP_GREATER: IB_EACH ib_compared(ib_lt(b[i], a[i]), a[i], b[i]); break;
+      case IB_OP_GREATER_EQUAL: IB_EACH ib_compared(ib_le(b[i], a[i]), a[i], b[i]); break;
+      case IB_OP_AND: IB_EACH a[i] * b[i]; break;
+      case IB_OP_OR: IB_EACH a[i] + b[i] - a[i] * b[i]; break;
+      case IB_OP_ALL_OR_NOTHING: /* of a distance: an infinite margin with the sign of equality */
+        IB_EACH ib_select(ib_lt(a[i], ib_splat(0.5)), ib_splat(IB_INF),
+                          ib_select(ib_ne(a[i], a[i]), a[i], ib_splat(-IB_INF)));
+        break;
+      case IB_OP_SIGN_OF_MARGIN: /* infinite, with the sign of a margin */
+        IB_EACH ib_select(ib_le(ib_splat(0.0), a[i]), ib_splat(IB_INF),
+                          ib_select(ib_ne(a[i], a[i]), a[i], ib_splat(-IB_INF)));
+        break;
     }
-    stack[n - 1] = v;
+    at[top] = v;
   }
-  return stack[0] == 1.0;
+  for (int i = 0; i < n; ++i) result[i] = at[0][i];
 }
 
-/* Parts of the loggable signals that the log shows. */
-static uint32_t ib_logged_parts(const ib_run_args *r) {
-  uint32_t parts = 0;
-  for (int64_t j = 0; j < r->log_count; ++j) parts |= UINT32_C(1) << ib_log_part[r->log_index[j]];
-  return parts;
+/* Signals of some ticks of a block that watched programs will read: programs cost least for many ticks at once. */
+typedef struct {
+  int n, most;          /* ticks that are there, and for which there is room */
+  int begins;           /* the first of them is that of a row: extremes start anew */
+  double *to;           /* that row's extremes: [program of the block][least, greatest][lane] */
+  double t[IB_BATCH];
+  ib_i alive[IB_BATCH];
+  ib_f values[IB_BATCH_VALUES]; /* [signal][tick] */
+} ib_batch;
+
+/* Least and greatest value of each watched program of a block, with the ticks of a batch; a value that is not a number
+ * stays. The batch is empty afterwards. */
+static void ib_watch(const ib_run_args *r, const int64_t *first, const int64_t *last, ib_batch *batch) {
+  if (batch->n == 0) return;
+  double *to = batch->to;
+  for (const int64_t *number = first; number < last; ++number, to += 2 * IB_W) {
+    ib_f v[IB_BATCH], low, high;
+    ib_evaluate(&r->watched, *number, batch->n, batch->t, batch->values, batch->most, v);
+    int i = 0;
+    if (batch->begins) low = high = v[i++];
+    else {
+      __builtin_memcpy(&low, to, sizeof(low));
+      __builtin_memcpy(&high, to + IB_W, sizeof(high));
+    }
+    for (; i < batch->n; ++i) {
+      const ib_i none = ib_ne(v[i], v[i]), alive = batch->alive[i];
+      low = ib_select(ib_and(alive, ib_or(none, ib_lt(v[i], low))), v[i], low);
+      high = ib_select(ib_and(alive, ib_or(none, ib_lt(high, v[i]))), v[i], high);
+    }
+    __builtin_memcpy(to, &low, sizeof(low));
+    __builtin_memcpy(to + IB_W, &high, sizeof(high));
+  }
+  batch->n = batch->begins = 0;
 }
 
-/* Parts of the loggable signals that the triggers of some events read. */
-static uint32_t ib_watched_parts(const ib_run_args *r, const ib_event *first, const ib_event *last) {
-  uint32_t parts = 0;
-  for (const ib_event *e = first; e < last; ++e) {
-    if (e->trigger < 0) continue;
-    for (int64_t i = r->code_first[e->trigger]; i < r->code_first[e->trigger + 1]; ++i)
-      if (r->code[2 * i] == IB_OP_PUSH_SIGNAL) parts |= UINT32_C(1) << ib_log_part[r->code[2 * i + 1]];
+/* Add the parts of some loggable signals to those that are wanted. */
+static void ib_want(ib_parts *parts, const int64_t *rows, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) {
+    const uint8_t number = ib_log_part[rows[j]];
+    int i = 0;
+    while (i < parts->count && parts->number[i] != number) ++i;
+    parts->number[i] = number;
+    parts->count += i == parts->count;
   }
-  return parts;
 }
 
 /* The first bad state of a lane. */
@@ -207,7 +266,22 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
   const ib_event *first = r->events + r->event_first[block], *last = r->events + r->event_first[block + 1];
   int64_t *fired = r->event_fired + r->event_first[block];
   int64_t next_event = first < last ? r->tick : IB_NEVER, waiting = 0;
-  const uint32_t logged = ib_logged_parts(r), watched = ib_watched_parts(r, first, last);
+  const int64_t *watch_first = 0, *watch_last = 0;
+  ib_parts logged = {0}, triggered = {0}, watched = {0};
+  ib_batch batch;
+  batch.n = batch.begins = 0;
+  ib_want(&logged, r->log_index, r->log_count);
+  for (const ib_event *e = first; e < last; ++e) {
+    if (e->trigger < 0) continue;
+    for (int64_t i = r->triggers.first[e->trigger]; i < r->triggers.first[e->trigger + 1]; ++i)
+      if (r->triggers.code[2 * i] == IB_OP_PUSH_SIGNAL) ib_want(&triggered, &r->triggers.code[2 * i + 1], 1);
+  }
+  if (r->watch_count > 0) {
+    watch_first = r->watch_list + r->watch_first[block];
+    watch_last = r->watch_list + r->watch_first[block + 1];
+    ib_want(&watched, r->watch_rows, r->watch_signals);
+    batch.most = (int)(IB_BATCH_VALUES / r->watch_signals < IB_BATCH ? IB_BATCH_VALUES / r->watch_signals : IB_BATCH);
+  }
   int dirty = 1, running = 0;
   ib_u seed;
   ib_i alive;
@@ -248,7 +322,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
         ib_f all[IB_ROWS(IB_NLOG)];
         const ib_f blank = ib_splat(__builtin_nan(""));
         double *to = r->log + ((block * r->log_rows + row) * r->log_count) * IB_W;
-        ib_model_log(t, x, xd, held, u, p, pre, tk, noise, logged, all);
+        ib_model_log(t, x, xd, held, u, p, pre, tk, noise, &logged, all);
         for (int64_t j = 0; j < r->log_count; ++j) {
           const ib_f v = ib_select(alive, all[r->log_index[j]], blank);
           for (int l = 0; l < IB_W; ++l) to[j * IB_W + l] = ((const double *)&v)[l];
@@ -257,14 +331,27 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
       }
       until_log = r->log_every;
     }
+    if (watch_first < watch_last && row > 0) {
+      ib_f all[IB_ROWS(IB_NLOG)];
+      const int begins = until_log == r->log_every;
+      if (begins || batch.n == batch.most) ib_watch(r, watch_first, watch_last, &batch);
+      batch.begins |= begins;
+      batch.to = r->watch + (block * r->log_rows + row - 1) * r->watch_count * 2 * IB_W;
+      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, &watched, all);
+      for (int64_t j = 0; j < r->watch_signals; ++j) batch.values[j * batch.most + batch.n] = all[r->watch_rows[j]];
+      batch.alive[batch.n] = alive;
+      batch.t[batch.n++] = t;
+    }
     --until_log;
 
     if (waiting > 0 && tick % IB_TRIGGER_EVERY == 0) {
       ib_f all[IB_ROWS(IB_NLOG)];
-      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, watched, all);
+      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, &triggered, all);
       for (const ib_event *e = first; e < last; ++e) {
         if (e->trigger < 0 || fired[e - first] >= 0) continue;
-        if (ib_predicate(r, e->trigger, t, (const double *)all, (int)e->lane)) {
+        ib_f holds;
+        ib_evaluate(&r->triggers, e->trigger, 1, &t, all, 1, &holds);
+        if (((const double *)&holds)[e->lane] == 1.0) {
           fired[e - first] = tick + 1; /* parameters change from the next tick on */
           next_event = tick + 1;
           --waiting;
@@ -316,6 +403,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
   }
 
+  ib_watch(r, watch_first, watch_last, &batch);
   if (r->log_every > 0) { /* rows that no lane of this block lived to see */
     const int64_t every = r->log_every, last_tick = r->tick + r->ticks;
     int64_t end = r->log_first + (last_tick + every - 1) / every - (r->tick + every - 1) / every;
@@ -360,10 +448,14 @@ static const struct { const char *name; int64_t value; } ib_mirrored[] = {
   IB_FIELD(ib_run_args, param), IB_FIELD(ib_run_args, input), IB_FIELD(ib_run_args, seed),
   IB_FIELD(ib_run_args, stop_tick), IB_FIELD(ib_run_args, stop_reason), IB_FIELD(ib_run_args, stop_row),
   IB_FIELD(ib_run_args, events), IB_FIELD(ib_run_args, event_first), IB_FIELD(ib_run_args, event_fired),
-  IB_FIELD(ib_run_args, code), IB_FIELD(ib_run_args, constants), IB_FIELD(ib_run_args, code_first),
+  IB_FIELD(ib_programs, code), IB_FIELD(ib_programs, constants), IB_FIELD(ib_programs, first), IB_SIZE(ib_programs),
+  IB_FIELD(ib_run_args, triggers),
   IB_FIELD(ib_run_args, log_every), IB_FIELD(ib_run_args, log_rows), IB_FIELD(ib_run_args, log_first),
-  IB_FIELD(ib_run_args, log_count), IB_FIELD(ib_run_args, log_index), IB_FIELD(ib_run_args, log), IB_SIZE(ib_run_args),
-  IB_VALUE(IB_STACK),
+  IB_FIELD(ib_run_args, log_count), IB_FIELD(ib_run_args, log_index), IB_FIELD(ib_run_args, log),
+  IB_FIELD(ib_run_args, watched), IB_FIELD(ib_run_args, watch_signals), IB_FIELD(ib_run_args, watch_rows),
+  IB_FIELD(ib_run_args, watch_count), IB_FIELD(ib_run_args, watch_first),
+  IB_FIELD(ib_run_args, watch_list), IB_FIELD(ib_run_args, watch), IB_SIZE(ib_run_args),
+  IB_VALUE(IB_STACK), IB_VALUE(IB_BATCH_VALUES),
   IB_VALUE(IB_REPLACE), IB_VALUE(IB_SCALE), IB_VALUE(IB_OFFSET),
   IB_VALUE(IB_SHAPE_STEP), IB_VALUE(IB_SHAPE_RAMP), IB_VALUE(IB_SHAPE_INTERMITTENT),
   IB_VALUE(IB_OP_PUSH_SIGNAL), IB_VALUE(IB_OP_PUSH_CONSTANT), IB_VALUE(IB_OP_PUSH_TIME), IB_VALUE(IB_OP_NEGATE),
@@ -371,7 +463,7 @@ static const struct { const char *name; int64_t value; } ib_mirrored[] = {
   IB_VALUE(IB_OP_ACOS), IB_VALUE(IB_OP_NOT), IB_VALUE(IB_OP_ADD), IB_VALUE(IB_OP_SUBTRACT), IB_VALUE(IB_OP_MULTIPLY),
   IB_VALUE(IB_OP_DIVIDE), IB_VALUE(IB_OP_MINIMUM), IB_VALUE(IB_OP_MAXIMUM), IB_VALUE(IB_OP_HYPOT),
   IB_VALUE(IB_OP_LESS), IB_VALUE(IB_OP_LESS_EQUAL), IB_VALUE(IB_OP_GREATER), IB_VALUE(IB_OP_GREATER_EQUAL),
-  IB_VALUE(IB_OP_AND), IB_VALUE(IB_OP_OR),
+  IB_VALUE(IB_OP_AND), IB_VALUE(IB_OP_OR), IB_VALUE(IB_OP_ALL_OR_NOTHING), IB_VALUE(IB_OP_SIGN_OF_MARGIN),
 };
 IB_API const char *ib_mirrored_name(int64_t i) {
   return i >= 0 && i < (int64_t)(sizeof(ib_mirrored) / sizeof(ib_mirrored[0])) ? ib_mirrored[i].name : 0;

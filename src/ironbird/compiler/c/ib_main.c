@@ -77,9 +77,9 @@ static void run_from_input(void) {
   r.event_first = take((blocks + 1) * sizeof(int64_t));
   r.log_index = take(r.log_count * sizeof(int64_t));
   r.event_fired = take(head[3] * sizeof(int64_t));
-  r.code = take(head[7] * sizeof(int64_t));
-  r.constants = take(head[8] * sizeof(double));
-  r.code_first = take(head[9] * sizeof(int64_t));
+  r.triggers.code = take(head[7] * sizeof(int64_t));
+  r.triggers.constants = take(head[8] * sizeof(double));
+  r.triggers.first = take(head[9] * sizeof(int64_t));
   const size_t size = (size_t)lanes * r.log_rows * r.log_count;
   r.log = room(size * sizeof(double));
   for (size_t i = 0; i < size; ++i) r.log[i] = __builtin_nan("");
