@@ -238,7 +238,7 @@ def _without(case: Planned, words: Sequence[Words]) -> Planned | None:
 def _whole(data: Any, path: KeyPath) -> KeyPath:
     """The place of a problem, or of the varied value that it is in: half of a list is not what was written."""
     for depth, key in enumerate(path):
-        if is_spread(data):
+        if depth and is_spread(data):  # a case itself has the key `set` too
             return path[:depth]
         if not (key in data if isinstance(data, Mapping) else isinstance(data, list) and key in range(len(data))):
             return path
