@@ -11,8 +11,7 @@ from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # number of stages of a step
-LOG_PARTS = 255  # most parts into which the loggable signals are divided, besides the rest: numbers of eight bits
-CHEAP, DEAR = 16, 100  # operations of a signal up to which it is cheap, and beyond which it is dear
+CHEAP, DEAR = 16, 100  # operations of a loggable number up to which it is cheap, of a signal beyond which it is dear
 TRIGGER_S = 0.01  # s between two evaluations of the triggers
 NOISE_S = 1e-3  # s, period of the counters of noise streams, so that the noise does not depend on the step
 
@@ -178,9 +177,9 @@ def _prelude(emitter: Emitter, stores: list[Store]) -> str:
 
 
 def _log_parts(emitter: Emitter, stores: list[Store]) -> list[list[Store]]:
-    """Loggable signals that are computed together: of each block the cheap ones, and the dear ones; the others singly.
+    """Loggable numbers that are computed together: cheap ones singly, dear signals singly, the dearest by their block.
 
-    Some are watched at every tick: the position of the body is there, its Euler angles take functions, the forces on it
+    Some are watched at every tick: the height of the body is a state, its Euler angles take functions, the forces on it
     the whole model.
     """
     kept = set(emitter.kept(use_pre=True, use_tick=True))
@@ -188,9 +187,10 @@ def _log_parts(emitter: Emitter, stores: list[Store]) -> list[list[Store]]:
     for path, signal in itertools.groupby(stores, key=lambda store: store.name.partition("[")[0]):
         own = list(signal)
         work = len(emitter.graph.needed([store.node for store in own], kept))
-        block = path.rpartition(".")[0]
-        key = f"{block} at once" if work <= CHEAP else path if work <= DEAR else block
-        parts.setdefault(key if len(parts) < LOG_PARTS else "rest", []).extend(own)
+        together = path if work <= DEAR else f"dear {path.rpartition('.')[0]}"
+        for store in own:
+            cheap = len(emitter.graph.needed([store.node], kept)) <= CHEAP
+            parts.setdefault(store.name if cheap else together, []).append(store)
     return list(parts.values())
 
 
@@ -209,8 +209,8 @@ def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
     arguments = ", ".join(name.split()[-1].lstrip("*") for name in f"{_READ}ib_f *out".split(","))
     calls = "".join(f"    case {n}: ib_model_log_{n}({arguments}); break;\n" for n in range(len(parts)))
     return (
-        "".join(texts) + f"static const uint8_t ib_log_part[] = {{{numbers}}};\n"
-        f"typedef struct {{ int count; uint8_t number[{LOG_PARTS + 1}]; }} ib_parts;\n"
+        "".join(texts) + f"static const uint16_t ib_log_part[] = {{{numbers}}};\n"
+        f"typedef struct {{ int count; uint16_t number[{len(parts) or 1}]; uint8_t wanted[{len(parts) or 1}]; }} ib_parts;\n"
         f"static void ib_model_log({_READ}const ib_parts *parts, ib_f *out) {{\n"
         f"  for (int i = 0; i < parts->count; ++i) switch (parts->number[i]) {{\n{calls}  }}\n}}\n"
     )

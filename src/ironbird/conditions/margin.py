@@ -73,7 +73,9 @@ class _KernelCode(MarginCode):
         elif term.column in RUN_UNITS:
             raise UnfitError
         elif term.column in self.names.derived:
-            self.number(parse_number(self.names.derived[term.column].text, self.names))
+            definition = self.names.derived[term.column]
+            quick = definition.quick if all(path in self.names.rows for path in definition.quick_sources) else ""
+            self.number(parse_number(quick or definition.text, self.names))
         else:
             self.emit(Op.PUSH_SIGNAL, self.names.rows[term.column])
 

@@ -29,15 +29,25 @@ class HasSignals(Protocol):
 
 @dataclass(frozen=True)
 class Derived:
-    """A signal computed from others: its unit, and its definition as a number in the language of conditions."""
+    """A signal computed from others: its unit, and its definition as a number in the language of conditions.
+
+    `quick` is the same number from signals that the kernel has at every tick, which are not logged; empty if there is
+    none. Both agree to the rounding of their functions.
+    """
 
     unit: str
     text: str
+    quick: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Signal entries that the definition reads."""
         return tuple(dict.fromkeys(_PATH.findall(self.text)))
+
+    @property
+    def quick_sources(self) -> tuple[str, ...]:
+        """Signal entries that the quick definition reads."""
+        return tuple(_PATH.findall(self.quick))
 
 
 @dataclass(frozen=True)

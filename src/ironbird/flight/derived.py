@@ -45,7 +45,7 @@ DERIVED = {
     "distance": Derived("m", "hypot(body.p_NB_N[0], body.p_NB_N[1])"),
     "speed": Derived("m/s", "norm(body.v_NB_N[0], body.v_NB_N[1], body.v_NB_N[2])"),
     "climb": Derived("m/s", "-body.v_NB_N[2]"),
-    "tilt": Derived("rad", "acos(cos(body.euler[0]) * cos(body.euler[1]))"),
+    "tilt": Derived("rad", "acos(cos(body.euler[0]) * cos(body.euler[1]))", quick="acos(body.R_NB[8])"),
     "rate": Derived("rad/s", "norm(body.w_NB_B[0], body.w_NB_B[1], body.w_NB_B[2])"),
     "position_error": Derived(
         "m",

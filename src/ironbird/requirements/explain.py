@@ -27,6 +27,7 @@ from ironbird.conditions.quantity import NONE, read_unit, si_text
 from ironbird.requirements.robustness import CONTRARY, HIGH, LOW, NOW, Evaluation, Kind
 from ironbird.requirements.trace import Trace
 
+ROUNDING = 1e-7  # share by which the same margin may differ between the kernel's definition of a signal and a log's
 MOST_TAKEN = 4  # values of a mode that a sentence names
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -141,7 +142,10 @@ class _Search:
         """Whether what decides a condition lies between its row and the next."""
         if place.kind == NOW or place.node not in self.flight.between:
             return False
-        return self._margin(place) != self._margin(replace(place, kind=NOW))
+        extreme, at_row = self._margin(place), self._margin(replace(place, kind=NOW))
+        if math.isinf(extreme) or math.isinf(at_row):
+            return extreme != at_row
+        return abs(extreme - at_row) > ROUNDING * max(1.0, abs(extreme))
 
     def _signed(self, place: _Place) -> float:
         margin = self._margin(place)

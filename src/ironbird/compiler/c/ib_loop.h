@@ -232,11 +232,9 @@ static void ib_watch(const ib_run_args *r, const int64_t *first, const int64_t *
 /* Add the parts of some loggable signals to those that are wanted. */
 static void ib_want(ib_parts *parts, const int64_t *rows, int64_t count) {
   for (int64_t j = 0; j < count; ++j) {
-    const uint8_t number = ib_log_part[rows[j]];
-    int i = 0;
-    while (i < parts->count && parts->number[i] != number) ++i;
-    parts->number[i] = number;
-    parts->count += i == parts->count;
+    const uint16_t number = ib_log_part[rows[j]];
+    if (!parts->wanted[number]) parts->number[parts->count++] = number;
+    parts->wanted[number] = 1;
   }
 }
 
