@@ -200,6 +200,7 @@ def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
         head = f"static void ib_model_log({_READ}{reader.out_type} *out)"
         return emitter.function(head, stores, use_pre=True, use_tick=True)
     parts = _log_parts(emitter, stores)
+    size = max(1, len(parts))
     texts = [
         emitter.function(f"static void ib_model_log_{n}({_READ}ib_f *out)", part, use_pre=True, use_tick=True)
         for n, part in enumerate(parts)
@@ -210,7 +211,7 @@ def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
     calls = "".join(f"    case {n}: ib_model_log_{n}({arguments}); break;\n" for n in range(len(parts)))
     return (
         "".join(texts) + f"static const uint16_t ib_log_part[] = {{{numbers}}};\n"
-        f"typedef struct {{ int count; uint16_t number[{len(parts) or 1}]; uint8_t wanted[{len(parts) or 1}]; }} ib_parts;\n"
+        f"typedef struct {{ int count; uint16_t number[{size}]; uint8_t wanted[{size}]; }} ib_parts;\n"
         f"static void ib_model_log({_READ}const ib_parts *parts, ib_f *out) {{\n"
         f"  for (int i = 0; i < parts->count; ++i) switch (parts->number[i]) {{\n{calls}  }}\n}}\n"
     )
