@@ -297,8 +297,13 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
 
 
 def _look_at(order: Order, model: CompiledModel) -> None:
-    """Refuse one number for several values; warn of settings far from those of the vehicle's file."""
-    known = model.params()
+    """Refuse one number for several values, and a start without its launcher; warn of settings far from the file's."""
+    known, launcher = model.params(), at.CATAPULT("start")
+    if at.STARTS[0] in order.settings and launcher in known and launcher not in order.settings:
+        raise OrderError(
+            f"{at.STARTS[0]} moves '{model.name}', but not its launcher, which would tear at it: start it elsewhere by "
+            f"--start NORTH,EAST, or set {launcher} to the same place"
+        )
     for path, value in order.settings.items():
         if path not in known:
             continue

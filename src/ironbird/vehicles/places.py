@@ -383,6 +383,8 @@ def each(kind: Callable[[int], _L], paths: Iterable[str]) -> list[_L]:
     return [kind(number) for number in sorted(int(text) for text in instances if text.isdecimal())]
 
 
+CATAPULT = Part(f"{LAUNCHER.place}/catapult")
+
 # Parameters of the start position: north, east, down; and the heights at which barometers begin
-STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"))
+STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"), CATAPULT("start"))
 BARO_START = re.compile(r"baro/\d+/height\.height_0")

@@ -1,7 +1,8 @@
 """Plausibility of the numbers of a vehicle file, checked before anything is flown.
 
-Impossible values are refused: an inertia that no body has, rotors that cannot lift the weight. Unlikely values give a
-warning: the vehicle can fly, but its file should be checked. Not checked: lift of wings, helicopters' rotors, buoyancy.
+Impossible values are refused: an inertia that no body has, rotors that cannot lift the weight, hundreds of rotors.
+Unlikely values give a warning: the vehicle can fly, but its file should be checked. Not checked: lift of wings,
+helicopters' rotors, buoyancy. The step of integration is checked by the compiler (`ironbird.compiler.stability`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,19 @@ TRIANGLE = 1e-3
 MOST_LIFT = 20.0  # times the weight; racing multicopters reach about 15
 GYRATION = (0.02, 1.5)  # radius of gyration over the distance of the outermost rotor
 LEAST_DAMPING = 0.2  # of the attitude loop
+MOST_ROTORS = 32  # of ArduPilot's frames; the time of compilation grows with the square of their number
+LEAST_REACH = 0.1  # of the feet from below the centre of mass, over its height: it falls over at a tilt of 6 degrees
+LEVEL_M = 0.01  # m; feet that differ less in height stand on the ground together
+DIRECTIONS = np.radians(np.arange(360.0))  # in which a vehicle may fall over
 
 
 def impossible(spec: VehicleSpec) -> list[Words]:
     """Values that no vehicle can have: key, what is wrong, and the fix."""
     problems: list[Words] = []
+    rotors = len(getattr(spec, "rotor", []))
+    if rotors > MOST_ROTORS:
+        why = f"{rotors} rotors are too many: a vehicle has at most {MOST_ROTORS}"
+        return [(("rotor",), why, "describe several small rotors by one of their total thrust, torque and inertia")]
     for path, inertia in _inertias(spec):
         if why := _wrong_inertia(inertia):
             problems.append((path, why, "check the figures: unit kg m^2, about the centre of mass, axes x, y, z"))
@@ -40,7 +49,7 @@ def impossible(spec: VehicleSpec) -> list[Words]:
 
 def odd(spec: VehicleSpec) -> list[str]:
     """Warnings about unlikely values, a sentence each."""
-    warnings = []
+    warnings = _narrow_feet(spec)
     mass_kg = spec.total_mass_kg()
     lift, weight_N = spec.hover_lift_N(), mass_kg * _gravity(spec)
     if lift is not None and lift > MOST_LIFT * weight_N:
@@ -68,6 +77,29 @@ def odd(spec: VehicleSpec) -> list[str]:
                 )
                 break
     return warnings
+
+
+def _narrow_feet(spec: VehicleSpec) -> list[str]:
+    """A warning if a vehicle that takes off from its feet stands like on a pin; none for one that is launched."""
+    points = getattr(getattr(spec, "contact", None), "points_B_m", None)
+    if points is None or getattr(spec, "launcher", None) is not None:
+        return []
+    table = np.asarray(points, float)
+    down, across = (-table[:, 0], table[:, 1:]) if spec.lands_on_tail() else (table[:, 2], table[:, :2])
+    height_m = float(down.max())
+    feet = across[down > height_m - LEVEL_M]
+    # the least distance from below the centre of mass to an edge of the area between the feet; negative outside of it
+    reach_m = float((feet @ np.array([np.cos(DIRECTIONS), np.sin(DIRECTIONS)])).max(axis=0).min())
+    if reach_m >= LEAST_REACH * height_m:
+        return []
+    if reach_m > 0:
+        falls = f"it falls over when tilted by {math.degrees(math.atan2(reach_m, height_m)):.2g} degrees"
+    else:
+        falls = "it cannot stand"
+    return [
+        f"contact.points_B_m: its feet reach {max(reach_m, 0.0):.3g} m from below the centre of mass, which is "
+        f"{height_m:.3g} m high: {falls}; put the feet at least {LEAST_REACH * height_m:.3g} m out, all round"
+    ]
 
 
 def _gravity(spec: VehicleSpec) -> float:

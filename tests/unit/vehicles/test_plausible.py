@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from pathlib import Path
@@ -120,3 +121,44 @@ def test_a_vehicle_kept_as_one_file_is_the_same_vehicle(name: str, tmp_path: Pat
     files = write_vehicles(vehicle_texts([case]), [case], tmp_path)
     assert vehicle_digest(str(files[name])) == vehicle_digest(name)
     assert load_spec(files[name]).model_copy(update={"base": load_spec(name).base}) == load_spec(name)
+
+
+def test_hundreds_of_rotors_are_refused_before_anything_is_built(tmp_path: Path) -> None:
+    def rotors(count: int) -> Path:
+        rows = (
+            f"[[rotor]]\nname = 'r{n}'\nposition_B_m = [{math.cos(n):.6f}, {math.sin(n):.6f}, 0.0]\n"
+            f"spin = '{('ccw', 'cw')[n % 2]}'\n"
+            for n in range(count)
+        )
+        return own(tmp_path, "[body]\nmass_kg = 10.0\ninertia_diag_kgm2 = [2.0, 2.0, 4.0]\n" + "".join(rows))
+
+    for count in (33, 300):
+        with pytest.raises(VehicleError, match=f"{count} rotors are too many: a vehicle has at most 32; describe"):
+            load_spec(rotors(count))
+    assert len(load_spec(rotors(32)).rotor) == 32  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("reach_m", "said"),
+    [
+        (
+            0.0075,
+            r"reach 0\.0075 m from below the centre of mass, which is 0\.23 m high: it falls over when tilted by ",
+        ),
+        (0.0225, "put the feet at least 0.023 m out"),
+        (0.0235, ""),
+    ],
+)
+def test_feet_like_a_pin_are_pointed_at(tmp_path: Path, reach_m: float, said: str) -> None:
+    feet = [[x, y, 0.23] for x in (reach_m, -reach_m) for y in (reach_m, -reach_m)]
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", PlausibilityWarning)
+        load_spec(own(tmp_path, f"[contact]\npoints_B_m = {feet}\n"))
+    assert bool(noted) == bool(said)
+    assert not said or re.search(said, str(noted[0].message))
+
+
+def test_feet_that_are_all_on_one_side_are_pointed_at(tmp_path: Path) -> None:
+    feet = [[x, y, 0.12] for x in (0.05, 0.2) for y in (0.1, -0.1)]
+    with pytest.warns(PlausibilityWarning, match="it cannot stand"):
+        load_spec(own(tmp_path, f"[contact]\npoints_B_m = {feet}\n"))

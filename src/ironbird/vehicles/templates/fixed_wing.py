@@ -514,7 +514,7 @@ def _add_catapult(diagram: Diagram, spec: FixedWingSpec, body: Handle, navigator
     table, inertia = spec.launcher, spec.body.inertia_kgm2
     assert table is not None
     catapult = diagram.add(
-        "launcher/catapult",
+        at.CATAPULT.path,
         Catapult(),
         empty=float(airborne),
         start=[0.0, 0.0, -table.height_m],
