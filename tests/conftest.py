@@ -1,4 +1,4 @@
-"""What all tests share: a cache of compiled kernels, Hypothesis without deadlines, the F450 compiled once."""
+"""What all tests share: compiled kernels, Hypothesis without deadlines, a limit of time, the F450 compiled once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+from time_limit import (  # noqa: F401  hooks of pytest
+    pytest_configure,
+    pytest_runtest_call,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
+    pytest_unconfigure,
+)
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.vehicles.load import load_vehicle
@@ -27,6 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
 
 
 ROOT = Path(__file__).parents[1]
+HOURS_S = 7200.0  # limit of tests that are no part of `make test`
 
 
 def breadth() -> set[str]:
@@ -45,6 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("breadth")
         if room == "system":
             item.add_marker("system")
+        if room in ("long", "autopilots"):
+            item.add_marker(pytest.mark.limit(HOURS_S))
 
 
 @pytest.fixture(autouse=True)

@@ -269,7 +269,7 @@ def test_debugger_reads_breaks_steps_and_goes_on() -> None:
     assert len(ask("g")) == 2 * (17 * 4 + 16 * 8 + 4) and ask("m8000000,8")[:8] == "00c00120"
     assert ask("mffffffff,4").startswith("E") and ask("mzz") == "E01" and ask("vMustReplyEmpty") == ""
     assert ask("D") == "OK"
-    thread.join(30)
+    thread.join(60)
     near.close()
     far.close()
     machine.close()

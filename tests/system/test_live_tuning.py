@@ -40,7 +40,7 @@ def test_a_running_flight_is_tuned_from_another_terminal_and_replayed(tmp_path: 
         [*fly, "--speed", "1", "--out", "live"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not (tmp_path / "live" / "control.sock").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(1.0)

@@ -43,7 +43,7 @@ from pydantic import Field
 
 from ironbird.rig.system import ControlSystem, Kind, Options, Seat
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 PROGRAM = """
 import json, math, sys
 LAYOUT = (1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)  # of the F450's rotors: x, y, sense of yaw

@@ -152,8 +152,8 @@ def test_wrong_certificates_are_refused_with_a_sentence(
     }[whose]
     begin = time.monotonic()
     with pytest.raises(RunError, match=said):
-        dask_client(cluster + query, "15s")
-    assert time.monotonic() - begin < 14.0  # at once, not when the patience of 15 s is over
+        dask_client(cluster + query, "90s")
+    assert time.monotonic() - begin < 60.0  # at once, not when the patience of 90 s is over
 
 
 # ---------------------------------------------------------------------- PostgreSQL

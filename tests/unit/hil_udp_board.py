@@ -8,15 +8,18 @@ import pty
 import select
 import socket
 import threading
+import time
 import tty
 from collections.abc import Iterator
 
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.mavlink.codec import Packer, Parser
 
+JOIN_S = 60.0
+
 
 class ThreadBoard:
-    """Answers each HIL_SENSOR with controls, until it is told to end."""
+    """Answers each HIL_SENSOR with controls, until it is told to end; answers that find no room are lost."""
 
     def __init__(self, throttle: float = 0.9) -> None:
         self.throttle = throttle
@@ -40,18 +43,30 @@ class ThreadBoard:
                 if not select.select([handle], [], [], 0.02)[0]:
                     continue
                 with contextlib.suppress(OSError):
-                    data = os.read(handle, 65536)
-                    for number, payload, _, _ in parser.feed(data):
-                        self.got.append(number)
-                        if number == dialect.HIL_SENSOR.id:
-                            self.stamps.append(dialect.HIL_SENSOR.unpack(payload)[0])
-                            values = [self.throttle] * 16
-                            packer.add(dialect.HIL_ACTUATOR_CONTROLS, self.stamps[-1], 0, *values, 129)
-                    os.write(handle, packer.take())
+                    answers = b""
+                    for stamp in self._heard(parser, os.read(handle, 65536)):
+                        packer.add(dialect.HIL_ACTUATOR_CONTROLS, stamp, 0, *[self.throttle] * 16, 129)
+                        answers += packer.take()
+                    os.write(handle, answers)
         finally:
             self.lost = parser.lost
             if line is not None:
                 line.close()
+
+    def _heard(self, parser: Parser, data: bytes) -> list[int]:
+        """Note what arrived; returns the times of its HIL_SENSOR, us."""
+        before = len(self.stamps)
+        for number, payload, _, _ in parser.feed(data):
+            self.got.append(number)
+            if number == dialect.HIL_SENSOR.id:
+                self.stamps.append(dialect.HIL_SENSOR.unpack(payload)[0])
+        return self.stamps[before:]
+
+    def hear_until(self, stamp_us: int) -> None:
+        """Wait until it has read the HIL_SENSOR of this time: on a busy machine it reads after the flight has ended."""
+        deadline = time.monotonic() + JOIN_S
+        while (not self.stamps or self.stamps[-1] < stamp_us) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def end(self) -> None:
         """Stop serving."""
@@ -63,13 +78,15 @@ def serial_board(board: ThreadBoard) -> Iterator[str]:
     """The near end of a line with this board at the far end."""
     far, near = pty.openpty()
     tty.setraw(near)
+    os.set_blocking(far, False)  # a bench that has ended reads no answers, and the buffer of the line gets full
     thread = threading.Thread(target=board.serve, args=(far,))
     thread.start()
     try:
         yield os.ttyname(near)
     finally:
         board.end()
-        thread.join()
+        thread.join(JOIN_S)
+        assert not thread.is_alive()
         os.close(far)
         os.close(near)
 
@@ -88,4 +105,5 @@ def udp_board(board: ThreadBoard) -> Iterator[int]:
             yield port
         finally:
             board.end()
-            thread.join()
+            thread.join(JOIN_S)
+            assert not thread.is_alive()

@@ -83,7 +83,7 @@ class Bench:
 
     def until(self, met: Callable[[Any], bool], seconds: float = 5.0) -> Any:
         """The first message that meets a condition; what came before it is left out. Loopback may be slow."""
-        end, patience = self.rig.time_s + seconds, time.monotonic() + 10.0
+        end, patience = self.rig.time_s + seconds, time.monotonic() + 60.0
         while True:
             while self._waiting:
                 message = self._waiting.popleft()
@@ -98,7 +98,7 @@ class Bench:
 
     def until_said(self, words: str) -> None:
         """Until a text has these words."""
-        patience = time.monotonic() + 10.0
+        patience = time.monotonic() + 60.0
         while not any(words in text for text in self.texts):
             assert time.monotonic() < patience, self.texts
             self.step()

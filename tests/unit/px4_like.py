@@ -40,7 +40,7 @@ class Px4Like(threading.Thread):
     def run(self) -> None:
         """Until the connection ends."""
         with contextlib.suppress(OSError), contextlib.closing(self._connect()) as link:
-            link.settimeout(20)
+            link.settimeout(60)
             link.sendall(common.MAVLink_command_long_message(*HELLO).pack(self.codec))
             link.sendall(common.MAVLink_heartbeat_message(0, 12, 0, 0, 0, 3).pack(self.codec))
             reader = common.MAVLink(None)
@@ -64,7 +64,7 @@ class Px4Like(threading.Thread):
                         link.sendall(reply)
 
     def _connect(self) -> socket.socket:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             try:
                 return socket.create_connection(("127.0.0.1", self.port), timeout=1)

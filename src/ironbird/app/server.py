@@ -291,8 +291,6 @@ def _known(make: Callable[[str], Any], vehicle: str) -> Any:
 
 async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
     """Send new data and carry out requests until the browser disconnects."""
-    from starlette.websockets import WebSocketDisconnect
-
     plotter = Plotter(rig)
     tasks = [asyncio.create_task(work) for work in (_hear(peer, rig, plotter, role), _send(peer, live, plotter))]
     try:
@@ -302,11 +300,20 @@ async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
             task.cancel()
         ended = await asyncio.gather(*tasks, return_exceptions=True)
     for error in ended:
-        if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | ConnectionError):
+        if isinstance(error, Exception) and not _has_left(error):
             logger.error("the page's connection broke off", exc_info=error)
             with contextlib.suppress(Exception):  # the peer may have disconnected too
                 await peer.close(BROKE_OFF, f"{type(error).__name__}: {error}"[:100])
             return
+
+
+def _has_left(error: Exception) -> bool:
+    """Whether an error says only that the browser is gone: the server's words for it are a plain RuntimeError."""
+    from starlette.websockets import WebSocketDisconnect
+
+    if isinstance(error, RuntimeError):
+        return any(words in str(error) for words in ("'websocket.send'", 'Cannot call "send" once'))
+    return isinstance(error, WebSocketDisconnect | ConnectionError)
 
 
 async def _send(peer: WebSocket, live: Live, plotter: Plotter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import inspect
 import io
@@ -349,17 +350,44 @@ def ending_in_order() -> AbstractContextManager[None]:
 def results_folder(out: Path | None, name: str) -> Iterator[Path]:
     """The folder for the results of a command: as ordered, or a new one, out/NAME-1, out/NAME-2, …
 
-    If nothing was written into it when the command ends, it is removed again.
+    Another command that is told to write there at the same time is refused. If nothing was written into it when the
+    command ends, it is removed again, and so are the folders above that were made for it.
     """
+    wanted = (out or Path("out") / name).absolute()
+    made = [path for path in (wanted, *wanted.parents) if not path.exists()][1:]
     folder = out or _new_folder(Path("out"), name)
     try:
-        yield folder
+        with _written_by_one(folder):
+            yield folder
     finally:
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-            if out is None:
-                with suppress(OSError):  # others have results there
-                    folder.parent.rmdir()
+            with suppress(OSError):  # others have results there
+                for path in made:
+                    path.rmdir()
+
+
+@contextmanager
+def _written_by_one(folder: Path) -> Iterator[None]:
+    """Make a folder and hold its lock, which the system releases when this process ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise IronbirdError(f"cannot write results to {folder}: {error}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise IronbirdError(
+            f"another command is writing its results to {folder}: wait until it has ended, or give another --out"
+        ) from None
+    except OSError:  # a file system without locks: results are whole, the last ones stay
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def _new_folder(below: Path, name: str) -> Path:

@@ -44,9 +44,22 @@ class Broken(Live):
         raise KeyError("a status that cannot be made")
 
 
-def attended(live: Live) -> Peer:
+class Gone(Peer):
+    """A browser that leaves while something is sent to it."""
+
+    words = "Unexpected ASGI message 'websocket.send', after sending 'websocket.close' or response already completed."
+
+    async def send_bytes(self, data: bytes) -> None:
+        raise RuntimeError(self.words)
+
+
+class GoneBefore(Gone):
+    words = 'Cannot call "send" once a close message has been sent.'
+
+
+def attended(live: Live, kind: type[Peer] = Peer) -> Peer:
     async def run() -> Peer:
-        peer = Peer()
+        peer = kind()
         await asyncio.wait_for(_attend(peer, live.rig, live, PILOT), 60.0)  # type: ignore[arg-type]
         return peer
 
@@ -61,7 +74,8 @@ def test_an_error_while_something_is_sent_is_said_and_logged(tmp_path: Path, cap
     assert "a status that cannot be made" in caplog.text
 
 
-def test_a_browser_that_leaves_is_no_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("kind", [Peer, Gone, GoneBefore])
+def test_a_browser_that_leaves_is_no_error(tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: type[Peer]) -> None:
     with Rig(tmp_path) as rig, caplog.at_level(logging.INFO, "ironbird.app"):
-        assert attended(Live(rig)).closed == []
+        assert attended(Live(rig), kind).closed == []
     assert caplog.records == []

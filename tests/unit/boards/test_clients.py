@@ -13,6 +13,7 @@ import importlib.util
 import io
 import math
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -362,3 +363,20 @@ def test_a_terminal_serves_a_program_that_opens_a_path() -> None:
             if b"00080000" in answer:
                 break
     assert b"\xb5\x62\x0a\x04" in answer and b"00080000" in answer
+
+
+def test_a_terminal_that_no_program_reads_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    wiring = _fed("gps neo_m8n uart0 -", GPS)
+    said: list[int] = []
+    enough = threading.Event()
+
+    def much(now: int, bus: str) -> bytes:
+        said.append(now)
+        if len(said) > 3:
+            enough.set()
+        return bytes(10_000)  # more than the buffer of a pseudo-terminal holds
+
+    monkeypatch.setattr(wiring, "uart_receive", much)
+    with Terminal(wiring, "uart0") as terminal:
+        assert enough.wait(60.0)
+    assert not terminal._thread.is_alive()

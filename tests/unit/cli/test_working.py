@@ -42,7 +42,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended() -> bool:
     """Whether no thread of a display is left, within some seconds."""
-    until = time.monotonic() + 10.0
+    until = time.monotonic() + 60.0
     while any(thread.name == "work shown" for thread in threading.enumerate()):
         if time.monotonic() > until:
             return False
@@ -50,11 +50,20 @@ def ended() -> bool:
     return True
 
 
+def heard(capsys: pytest.CaptureFixture[str], lines: int) -> str:
+    """What is shown, as soon as these are all lines; a machine that is busy shows them late."""
+    said, until = "", time.monotonic() + 60.0
+    while said.count("\n") < lines and time.monotonic() < until:
+        time.sleep(0.02)
+        said += capsys.readouterr().err
+    return said
+
+
 @pytest.mark.usefixtures("soon")
 def test_log_has_a_line_at_the_begin_and_the_time_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     with listening(Display()), working("compiling the model of x, once"):
-        time.sleep(0.3)
-    lines = capsys.readouterr().err.splitlines()
+        said = heard(capsys, 1)
+    lines = (said + capsys.readouterr().err).splitlines()
     assert lines[0] == "compiling the model of x, once …"
     assert re.fullmatch(r"compiling the model of x, once: \d+\.\d s", lines[1])
     assert len(lines) == 2 and ended()
@@ -64,8 +73,8 @@ def test_log_has_a_line_at_the_begin_and_the_time_at_the_end(capsys: pytest.Capt
 def test_log_has_lines_of_progress_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     with listening(Display()), working("flying x") as update:
         update(0.25)
-        time.sleep(0.5)
-    lines = capsys.readouterr().err.splitlines()
+        said = heard(capsys, 3)
+    lines = (said + capsys.readouterr().err).splitlines()
     assert len(lines) >= 3
     assert all(re.fullmatch(r"flying x: 25 %, \d+ s left", line) for line in lines[:-1]), lines
 
@@ -102,6 +111,6 @@ def test_terminal_has_bars_that_vanish_and_the_time_of_what_had_no_share() -> No
     assert "short work" not in text
     assert "flying the test" in text and "━" in text  # a bar
     lines = [line.strip() for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))]
-    assert any(re.fullmatch(r"compiling \[the\] model, once: [12]\.\d s", line) for line in lines), lines
+    assert any(re.fullmatch(r"compiling \[the\] model, once: \d+\.\d s", line) for line in lines), lines
     assert "a line of the flight" in lines
     assert text.rindex("\x1b[?25h") > text.rindex("flying the test")  # the cursor is back

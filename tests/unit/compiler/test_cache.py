@@ -122,11 +122,11 @@ def test_waiting_for_another_process_is_said_and_ends(folder: Path, monkeypatch:
     def hold() -> None:
         with cache.locked(path):
             holding.set()
-            enough.wait(10)
+            enough.wait(60)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    holding.wait(10)
+    holding.wait(60)
     threading.Timer(0.4, enough.set).start()
     with pytest.warns(CacheWarning, match="waiting for another process that builds key"), cache.locked(path):
         thread.join()
@@ -135,7 +135,7 @@ def test_waiting_for_another_process_is_said_and_ends(folder: Path, monkeypatch:
     holding.clear()
     thread = threading.Thread(target=hold)
     thread.start()
-    holding.wait(10)
+    holding.wait(60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CacheWarning)
         with pytest.raises(CompileError, match=r"has been building key for .* end it"), cache.locked(path):

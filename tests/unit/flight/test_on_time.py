@@ -53,6 +53,7 @@ def test_a_board_on_a_serial_line_flies_in_native_code_and_nothing_is_left_out()
     board = ThreadBoard()
     with serial_board(board) as port:
         flight = fly(order(port=port))
+        board.hear_until(1_600_000)
     # each step was sent once, in order; what the machine made late is another matter
     assert board.stamps == list(range(2000, 1_600_001, 2000)) and board.lost == 0
     assert board.got.count(HIL_GPS.id) == 8
@@ -126,9 +127,7 @@ def test_the_model_may_be_faster_than_the_sensors() -> None:
     board = ThreadBoard()
     with udp_board(board) as port:
         flight = fly(order(until_s=1.0, udp=port, model_hz=2000.0))
-        deadline = time.monotonic() + 30.0
-        while board.stamps[-1] < 1_000_000 and time.monotonic() < deadline:  # the board may still be reading
-            time.sleep(0.01)
+        board.hear_until(1_000_000)
     assert flight.model.step_s == 0.0005 and flight.ended_s == 1.0
     assert board.stamps == list(range(2000, 1_000_001, 2000))
 
@@ -168,7 +167,7 @@ def test_inertial_samples_of_8_khz_go_out_in_batches_of_one_write_a_millisecond(
         assert stamps == list(range(stamps[-1] - 875, stamps[-1] + 1, 125)) and stamps[-1] % 1000 == 0
         assert len({values[1:7] for values in batch}) == 8
     assert flight.model.step_s == 1.0 / 8000.0 and flight.ended_s == 1.5
-    assert flight.measured["sensor_hz"] == pytest.approx(8000.0, rel=0.1)  # the machine may be busy
+    assert flight.measured["sensor_hz"] > 6.0 * flight.measured["control_hz"] > 0.0  # samples are counted, not batches
     assert flight.log["body.p_NB_N"][-1, 2] < -1.0
 
 
@@ -204,11 +203,28 @@ def test_a_board_that_falls_silent_ends_the_flight_with_its_log() -> None:
     assert flight.ended_s < 60.0 and len(flight.log.time()) > 10
 
 
+def test_a_board_whose_answers_nobody_reads_does_not_wait() -> None:
+    board = ThreadBoard()
+    packer = Packer()
+    with serial_board(board) as port:
+        near = os.open(port, os.O_RDWR | os.O_NOCTTY)
+        try:
+            for n in range(200):  # as many answers are five times what the line holds
+                packer.add(HIL_SENSOR, 2000 * n, *[0.0] * 13, 0, 0)
+                os.write(near, packer.take())
+        finally:
+            os.close(near)
+        board.hear_until(2000 * 199)
+    assert len(board.stamps) == 200
+
+
 def test_two_boards_and_a_vehicle_of_ours_fly_at_once_on_one_clock(tmp_path: Path) -> None:
     boards = [ThreadBoard(0.9), ThreadBoard(0.8)]
     with serial_board(boards[0]) as first, serial_board(boards[1]) as second:
         orders = [order(port=first), order(port=second), make_order("quad_f450", mission="hover", until_s=1.6)]
         flights: list[Flight] = fly_together(orders, [tmp_path / str(n) for n in range(3)], trust=by_hand(*orders))
+        for board in boards:
+            board.hear_until(1_600_000)
     assert [board.stamps[-1] for board in boards] == [1_600_000, 1_600_000]
     assert flights[0].measured["began_s"] == flights[1].measured["began_s"] > 0.0
     heights = [-float(flight.log["body.p_NB_N"][-1, 2]) for flight in flights[:2]]

@@ -29,7 +29,7 @@ def process(tmp_path: Path) -> Iterator[Any]:
 def station() -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         made.bind(("127.0.0.1", 0))
-        made.settimeout(20.0)
+        made.settimeout(60.0)
         yield made
 
 

@@ -37,6 +37,7 @@ def stepper(model: CompiledModel, until_s: float = UNTIL_S, event: ParamEvent | 
     return made
 
 
+@pytest.mark.clock
 def test_a_run_that_keeps_time_has_the_bytes_of_one_that_does_not(model: CompiledModel) -> None:
     paced, free = stepper(model), stepper(model)
     loop = paced.on_time(1)

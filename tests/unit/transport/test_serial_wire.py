@@ -52,7 +52,7 @@ def test_both_directions_carry_all_bytes_in_order() -> None:
             assert got == data
     finally:
         os.close(end)
-        line.join(10.0)
+        line.join(60.0)
         for handle in (stop, *pairs[0], *pairs[1]):
             os.close(handle)
     assert not line.is_alive()

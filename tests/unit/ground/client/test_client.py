@@ -25,7 +25,7 @@ Autopilot = Literal["px4", "ardupilot"]
 BOTH: list[Autopilot] = ["px4", "ardupilot"]
 
 
-def eventually(true: Any, within_s: float = 20.0) -> None:
+def eventually(true: Any, within_s: float = 60.0) -> None:
     """Wait for something that a double hears in its own thread."""
     deadline = time.monotonic() + within_s
     while not true():

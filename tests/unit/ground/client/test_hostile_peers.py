@@ -26,7 +26,7 @@ from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.mavlink.codec import Packer
 from ironbird.protocols.plan_file import PlanItem
 
-LATE_S = 15.0  # machines are busy; a hang would be longer
+LATE_S = 60.0  # machines are busy; a hang would be longer
 
 
 @contextmanager
@@ -279,7 +279,7 @@ def test_any_message_of_the_vehicle_leaves_the_client_standing(data: st.DataObje
             packer.add(message, *message.unpack(payload))
         sender.sendto(packer.take(), station.wire.socket.getsockname())
         future = core.submit(calls.wait_for(lambda _: True))
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + 60.0
         while station.received < 6 and time.monotonic() < deadline:
             core.turn(0.0)
         assert station.received == 6 and future.done()

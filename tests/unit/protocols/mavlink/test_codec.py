@@ -400,9 +400,9 @@ def test_a_flood_of_beginnings_costs_little_more_than_one_pass() -> None:
     def least(work: Callable[[], object]) -> float:
         times = []
         for _ in range(5):
-            begin = time.perf_counter()
+            begin = time.process_time()
             work()
-            times.append(time.perf_counter() - begin)
+            times.append(time.process_time() - begin)
         return min(times)
 
     assert least(lambda: Parser().feed(stream)) < 80 * least(lambda: checksum(stream))

@@ -329,7 +329,7 @@ def test_a_ground_station_shares_the_cable(vehicle: Vehicle) -> None:
     packer.add(dialect.COMMAND_LONG, 1.0, *[0.0] * 6, 400, 1, 1, 0)  # arm
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as station:
         station.bind(("127.0.0.1", 0))
-        station.settimeout(5.0)
+        station.settimeout(60.0)
         with contextlib.closing(Bridge([station.getsockname()[1]])) as bridge:
             station.sendto(packer.take(), ("127.0.0.1", bridge.port))
             link = HardwareLink(cable, control_hz=500.0, priority=False, bridge=bridge, clock=StillClock())
