@@ -550,7 +550,10 @@ class Defaults(_Table):
     seeds: (
         Annotated[
             Seeds,
-            Field(description="one seed, a list, or a range; else 0, or the number of the sample in a sampled plan"),
+            Field(
+                description="3 is the one seed 3; [1, 2, 3] or { first = 1, count = 3 } are three; else 0, or the number "
+                "of the sample in a sampled plan"
+            ),
         ]
         | None
     ) = None
@@ -694,7 +697,7 @@ class FlightCase(Order):
         """Text of a case file that flies exactly this flight."""
         if self.scenario:
             whole = {
-                "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
+                "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": [self.seed],
                 "expect": expected_table(self.expect), "tags": list(self.tags),
                 "require": [_require_table(requirement) for requirement in self.requirements],
             }  # fmt: skip
@@ -714,7 +717,7 @@ class FlightCase(Order):
             if is_plan(self.script)
             else self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "ends": self.ends, "may_crash": self.may_crash or None,
-            "seeds": self.seed, "log_s": float(self.log_s), "integration": self.integration,
+            "seeds": [self.seed], "log_s": float(self.log_s), "integration": self.integration,
             "expect": expected_table(self.expect), "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],
