@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironbird.campaign.session import begun_campaign, store_with
-from ironbird.campaign.summary import compare
+from ironbird.campaign.difference import compare
 from ironbird.errors import IronbirdWarning, StoreError
 from ironbird.flight.words import VERDICTS
 from ironbird.report.campaign_folder import write_campaign_folder
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign as StoredCampaign
     from ironbird.campaign.store import Store
-    from ironbird.campaign.summary import Difference
+    from ironbird.campaign.difference import Difference
     from ironbird.flight.flight import Flight
 
 
