@@ -431,6 +431,7 @@ class RequireTable(_Table):
     name: Annotated[Text, Field(min_length=1)] | None = None
     formula: Annotated[Text, Field(description="for example always (altitude < 60 m)")] | None = None
     severity: Annotated[Text, Field(description="how bad a violation is")] | None = None
+    covers: Annotated[list[Text], Field(description="ids of the project's requirements that it measures")] = []
 
     @model_validator(mode="after")
     def _one(self) -> RequireTable:
@@ -551,8 +552,8 @@ class Defaults(_Table):
         Annotated[
             Seeds,
             Field(
-                description="3 is the one seed 3; [1, 2, 3] or { first = 1, count = 3 } are three; else 0, or the number "
-                "of the sample in a sampled plan"
+                description="3 is the one seed 3; [1, 2, 3] or { first = 1, count = 3 } are three; else 0, or the "
+                "number of the sample in a sampled plan"
             ),
         ]
         | None
@@ -778,5 +779,5 @@ def _require_table(requirement: Requirement) -> dict[str, Any]:
         table: dict[str, Any] = {"use": requirement.use, "params": requirement.params, "name": requirement.name}
     else:
         table = {"name": requirement.name, "formula": requirement.formula}
-    table["severity"] = requirement.severity
-    return {key: value for key, value in table.items() if value not in ("", {})}
+    table |= {"severity": requirement.severity, "covers": list(requirement.covers)}
+    return {key: value for key, value in table.items() if value not in ("", {}, [])}

@@ -51,7 +51,7 @@ class Change:
     def is_worse(self) -> bool:
         """Whether the verdict is worse (pass, void, fail, error), or another requirement broke or went untested."""
         fell = RANKS[self.after.verdict] > RANKS[self.before.verdict]
-        return fell or self.after.verdict != ERROR and bool(self.newly_broken or self.newly_untested)
+        return fell or (self.after.verdict != ERROR and bool(self.newly_broken or self.newly_untested))
 
     def sentence(self) -> str:
         """What changed, as text."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ironbird.campaign.result import FlightResult, worst_key
 from ironbird.campaign.statistics import Probability, failure_probability
 from ironbird.files.problems import read_toml
-from ironbird.flight.words import FAIL, PASS, VERDICTS
+from ironbird.flight.words import ERROR, FAIL, PASS, VERDICTS, VOID
 
 
 @dataclass(frozen=True)
@@ -30,34 +32,65 @@ class CaseSummary:
         return self.expected == self.flights
 
     def failures(self) -> str:
-        """Number of failures as text; with an interval if the flights were drawn at random."""
-        if self.sampled or not self.probability.trials:
-            return self.probability.sentence()
-        return f"{self.probability.failures} of {self.probability.trials} failed"
+        """Failures among the judged flights as text, with an interval if these are independent random draws.
+
+        Errors and voids say nothing about the requirements: they are named, and not counted.
+        """
+        judged = self.probability
+        text = (
+            judged.sentence() if self.sampled or not judged.trials else f"{judged.failures} of {judged.trials} failed"
+        )
+        others = [f"{_counted(self.verdicts[verdict], verdict)}" for verdict in (ERROR, VOID) if self.verdicts[verdict]]
+        verb = "is" if sum(self.verdicts[verdict] for verdict in (ERROR, VOID)) == 1 else "are"
+        return f"{text}; {', '.join(others)} {verb} not counted" if others else text
 
 
-def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = ()) -> set[str]:
-    """Cases whose flights are independent random draws: planned so (`monte_carlo`), or many seeds of one point.
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def planned_tables(source: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The tables of all cases in the files of a suite, by id, each with the keys that it takes from the defaults.
 
     `source` has the files of a campaign's suite; files that are no case files are ignored.
     """
-    cases = set()
+    tables: list[dict[str, Any]] = []
     for text in source.values():
-        try:
-            data = read_toml(text)
-        except ValueError:
-            continue
-        shared = data.get("suite", {})
-        usual = shared.get("defaults", {}).get("plan") if isinstance(shared, dict) else None
-        for case in data.get("case", []) if isinstance(data.get("case"), list) else []:
-            plan = case.get("plan", usual) if isinstance(case, dict) else None
-            if isinstance(plan, dict) and plan.get("kind") == "monte_carlo":
-                cases.add(str(case.get("id")))
-    seeds: dict[str, set[int]] = {}
-    varied = {result.case_id for result in results if result.values}
+        with contextlib.suppress(ValueError):
+            tables.append(read_toml(text))
+    suites = [table["suite"] for table in tables if isinstance(table.get("suite"), dict)]
+    shared = next((suite["defaults"] for suite in suites if isinstance(suite.get("defaults"), dict)), {})
+    lists = [table["case"] for table in tables if isinstance(table.get("case"), list)]
+    return {str(case.get("id")): {**shared, **case} for cases in lists for case in cases if isinstance(case, dict)}
+
+
+def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = ()) -> set[str]:
+    """Cases whose flights are independent random draws.
+
+    They are planned so (`monte_carlo`, each sample with its own seed), or are many seeds of one point. Samples that
+    share a seed share its noise; a latin hypercube draws its points together; flights of several seeds with equal logs
+    have drawn nothing: none of them is independent. `source` has the files of a campaign's suite.
+    """
+    planned = planned_tables(source)
+    drawn = {
+        case
+        for case, table in planned.items()
+        if isinstance(table.get("plan"), dict) and table["plan"].get("kind") == "monte_carlo" and "seeds" not in table
+    }
+    groups: dict[str, list[FlightResult]] = {}
     for result in results:
-        seeds.setdefault(result.case_id, set()).add(result.seed)
-    return cases | {case for case, numbers in seeds.items() if len(numbers) > 1 and case not in varied}
+        groups.setdefault(result.case_id, []).append(result)
+    seeded = {
+        case
+        for case, flights in groups.items()
+        if len({flight.seed for flight in flights}) > 1 and not any(flight.values for flight in flights)
+    }
+    return {case for case in drawn | seeded if not _are_equal(groups.get(case, []))}
+
+
+def _are_equal(flights: Sequence[FlightResult]) -> bool:
+    """Whether all of several flights are the same to the bit: their seeds play no part."""
+    return len(flights) > 1 and len({flight.sha256 for flight in flights}) == 1
 
 
 def by_case(

@@ -331,6 +331,14 @@ def check_table(option: str, path: Path | None) -> None:
         raise IronbirdError(f"{option} {path} {what}: give a CSV file with the columns id, text, tags")
 
 
+def warn_of_covers(table: Path, cases: Sequence[FlightCase]) -> None:
+    """Name the ids that requirements of cases cover and the project's table does not have."""
+    from ironbird.campaign.coverage import read_table, unknown_covers
+
+    if unknown := unknown_covers(read_table(table), cases):
+        typer.secho(f"warning: covered by cases, but not in {table}: {', '.join(unknown)}", fg="yellow", err=True)
+
+
 def store_with(url: str | None, name: str) -> Store:
     """The store that has a campaign; a place that was not named is printed."""
     check_campaign(url, name)
@@ -439,7 +447,7 @@ def diff(
             )
     if found.only_before:
         typer.secho(f"{len(found.only_before)} flights of {before} are not in {after}", fg="red", err=True)
-    if found.is_worse or any_ and found.is_any:
+    if found.is_worse or (any_ and found.is_any):
         raise typer.Exit(1)
 
 
@@ -514,7 +522,10 @@ def report(
         write_campaign_folder(database, campaign, folder)
         if requirements is not None:
             with working("tracing the project's requirements"):
-                rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
+                cases = list(database.cases(campaign))
+                rows = trace_table(read_table(requirements), cases, database.results(campaign))
+            warn_of_covers(requirements, cases)
+            with working("writing the report"):
                 write_campaign_page(database, campaign, folder / "report.html", trace=rows)
     for text in differing:
         typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow, combinations, coverage
+from ironbird.campaign.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.campaign.result import FlightResult, worst_key
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Campaign, Store
@@ -29,7 +30,6 @@ from ironbird.credibility.evidence import Standing, standing
 from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
 from ironbird.flight.words import FAIL, PASS, VERDICTS
-from ironbird.campaign.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 

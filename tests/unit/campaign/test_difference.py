@@ -32,7 +32,8 @@ def test_compare() -> None:
     assert found.only_before == [cases[4].id] and found.only_after == ["new/1", cases[5].id]
     assert found.same == 3  # the redefined one came out the same
     assert str(found) == (
-        "Difference(worse: 1, other verdicts: 1, other margins: 2, redefined: 1, only before: 1, only after: 2, same: 3)"
+        "Difference(worse: 1, other verdicts: 1, other margins: 2, redefined: 1, only before: 1, only after: 2, "
+        "same: 3)"
     )
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["margins"][1] == {

@@ -53,10 +53,37 @@ def test_only_random_draws_are_samples() -> None:
         "notes.txt": "no = [TOML",
     }
     assert sampled_cases(source) == {"a"}
-    seeds = [replace(result_of(case), case_id="noise", values={}) for case in flight_cases(3)]
+    seeds = [
+        replace(result_of(case), case_id="noise", values={}, sha256=f"{case.seed:064}") for case in flight_cases(3)
+    ]
     varied = [result_of(case) for case in flight_cases(3)]
     assert sampled_cases({}, [*seeds, *varied]) == {"noise"}  # many seeds of one point
     (summary,) = by_case(seeds, sampled={"noise"})
     assert "confidence" in summary.failures()
     (summary,) = by_case(varied)
     assert summary.failures() == "0 of 3 failed"
+
+
+def test_what_is_not_independent_has_no_interval() -> None:
+    """Flights that share a seed share its noise; seeds that change no bit are no draws; strata are drawn together."""
+    plan = "plan = { kind = 'monte_carlo', samples = 3 }"
+    source = {
+        "suite.toml": "[suite]\nid = 's'\ninclude = ['more.toml']\n[suite.defaults]\n" + plan + "\n",
+        "more.toml": "[[case]]\nid = 'own'\n[[case]]\nid = 'one_seed'\nseeds = 1\n[[case]]\nid = 'strata'\n"
+        "plan = { kind = 'latin_hypercube', samples = 3 }\n",
+    }
+    assert sampled_cases(source) == {"own"}  # the defaults of the suite are those of an included file too
+    same = [replace(result_of(case), case_id="calm", values={}) for case in flight_cases(3)]
+    assert len({flight.sha256 for flight in same}) == 1 and sampled_cases({}, same) == set()
+
+
+def test_flights_that_were_not_judged_are_in_the_statement() -> None:
+    """11 of 16 failed is not all of 19 flights."""
+    verdicts = ["fail"] * 2 + ["pass"] * 3 + ["error"] * 2 + ["void"]
+    results = [result_of(case, verdict) for case, verdict in zip(flight_cases(8), verdicts, strict=True)]
+    (summary,) = by_case(results)
+    assert summary.failures() == "2 of 5 failed; 2 errors, 1 void are not counted"
+    (summary,) = by_case(results[:5] + results[7:])
+    assert summary.failures() == "2 of 5 failed; 1 void is not counted"
+    (summary,) = by_case(results[5:7])
+    assert summary.failures() == "no flight was judged; 2 errors are not counted"
