@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from ironbird.api.tuning import autotune, margins, step_response
     from ironbird.campaign.batch import fly_all
     from ironbird.campaign.case import FlightCase
+    from ironbird.campaign.difference import Difference
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import run_campaign
     from ironbird.campaign.search import falsify, shrink
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import Suite, load_suite
-    from ironbird.campaign.summary import Difference
     from ironbird.compiler.compiled import CompiledModel, compile_model
     from ironbird.errors import IronbirdError
     from ironbird.faults.catalog import FAULTS, parse_fault
@@ -199,7 +199,7 @@ _HOMES = {  # module -> its public names
     "campaign.search": "falsify shrink",
     "campaign.store": "Store",
     "campaign.suite": "Suite load_suite",
-    "campaign.summary": "Difference",
+    "campaign.difference": "Difference",
     "compiler.compiled": "CompiledModel compile_model",
     "errors": "IronbirdError",
     "faults.catalog": "FAULTS parse_fault",

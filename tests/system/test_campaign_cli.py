@@ -216,6 +216,7 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
     said = ironbird("campaign", "diff", "base", "again", code=1).output  # flights that are missing are no equal ones
     assert "equal to the last bit" in said and "3 flights of base are not in again" in said
     assert "equal to the last bit" in ironbird("campaign", "diff", "again", "base").output
+    ironbird("campaign", "diff", "again", "base", "--any", code=1)  # base has more flights: not worse, but different
     with contextlib.closing(sqlite3.connect("out/campaigns/ironbird.db")) as database:  # what if it came out otherwise
         (name,) = database.execute("SELECT flight_id FROM flight WHERE campaign_id = 2 AND verdict = 'fail'").fetchone()
         result = 'replace(result, \'"verdict": "fail"\', \'"verdict": "pass"\')'
@@ -223,6 +224,7 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
         database.execute(f"{change} WHERE campaign_id = 2 AND flight_id = ?", [name])
         database.commit()
     assert f"{name}: fail -> pass" in ironbird("campaign", "diff", "base", "again", code=1).output
+    assert f"{name}: pass -> fail" in ironbird("campaign", "diff", "again", "base", code=1).output
     assert "NOT equal to the stored flight" in ironbird("campaign", "rerun", "again", name, code=1).output
     (place / "hope.toml").write_text(SUITE.replace('expect = "fail"\n', ""))
     done = ironbird("campaign", "run", "hope.toml", "--name", "hope", "--workers", "1", "--out", "hope", code=1)

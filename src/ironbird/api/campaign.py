@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ironbird.campaign.difference import compare
 from ironbird.campaign.session import begun_campaign, store_with
-from ironbird.campaign.summary import compare
 from ironbird.errors import IronbirdWarning, StoreError
 from ironbird.flight.words import VERDICTS
 from ironbird.report.campaign_folder import write_campaign_folder
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from ironbird.campaign.case import FlightCase
+    from ironbird.campaign.difference import Difference
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign as StoredCampaign
     from ironbird.campaign.store import Store
-    from ironbird.campaign.summary import Difference
     from ironbird.flight.flight import Flight
 
 

@@ -108,6 +108,7 @@ def search(
     trials: int = 200,
     seed: int = 0,
     shrink: bool = True,
+    by: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SearchResult:
     """Look for values of a case's varied parameters at which its requirements break: `ironbird campaign search`.
@@ -128,6 +129,8 @@ def search(
         Seed of the search.
     shrink : bool, default True
         Make the worst failing flight smaller as long as it fails by the same requirement.
+    by : str, optional
+        Name of that requirement; by default the most severe that the worst flight breaks.
     progress : callable, optional
         Called with the share of the trials that are flown, 0 to 1.
 
@@ -154,5 +157,5 @@ def search(
     PosixPath('worst.toml')
     """
     found = falsify(planned_case(suite, case), trials=trials, seed=seed, progress=progress)
-    small = searching.shrink(found.worst.case) if shrink and found.failing else None
+    small = searching.shrink(found.worst.case, by=by) if shrink and found.failing else None
     return SearchResult(found.flown, small)

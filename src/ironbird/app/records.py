@@ -168,7 +168,7 @@ class Campaigns:
 
     def compared(self, before: str, after: str) -> dict[str, Any]:
         """Differences between two campaigns."""
-        from ironbird.campaign.summary import compare
+        from ironbird.campaign.difference import compare
 
         def look(store: Store) -> dict[str, Any]:
             pair = [store.results(store.campaign(name)) for name in (before, after)]

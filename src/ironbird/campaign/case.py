@@ -431,6 +431,7 @@ class RequireTable(_Table):
     name: Annotated[Text, Field(min_length=1)] | None = None
     formula: Annotated[Text, Field(description="for example always (altitude < 60 m)")] | None = None
     severity: Annotated[Text, Field(description="how bad a violation is")] | None = None
+    covers: Annotated[list[Text], Field(description="ids of the project's requirements that it measures")] = []
 
     @model_validator(mode="after")
     def _one(self) -> RequireTable:
@@ -550,7 +551,10 @@ class Defaults(_Table):
     seeds: (
         Annotated[
             Seeds,
-            Field(description="one seed, a list, or a range; else 0, or the number of the sample in a sampled plan"),
+            Field(
+                description="3 is the one seed 3; [1, 2, 3] or { first = 1, count = 3 } are three; else 0, or the "
+                "number of the sample in a sampled plan"
+            ),
         ]
         | None
     ) = None
@@ -694,7 +698,7 @@ class FlightCase(Order):
         """Text of a case file that flies exactly this flight."""
         if self.scenario:
             whole = {
-                "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
+                "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": [self.seed],
                 "expect": expected_table(self.expect), "tags": list(self.tags),
                 "require": [_require_table(requirement) for requirement in self.requirements],
             }  # fmt: skip
@@ -714,7 +718,7 @@ class FlightCase(Order):
             if is_plan(self.script)
             else self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "ends": self.ends, "may_crash": self.may_crash or None,
-            "seeds": self.seed, "log_s": float(self.log_s), "integration": self.integration,
+            "seeds": [self.seed], "log_s": float(self.log_s), "integration": self.integration,
             "expect": expected_table(self.expect), "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],
@@ -775,5 +779,5 @@ def _require_table(requirement: Requirement) -> dict[str, Any]:
         table: dict[str, Any] = {"use": requirement.use, "params": requirement.params, "name": requirement.name}
     else:
         table = {"name": requirement.name, "formula": requirement.formula}
-    table["severity"] = requirement.severity
-    return {key: value for key, value in table.items() if value not in ("", {})}
+    table |= {"severity": requirement.severity, "covers": list(requirement.covers)}
+    return {key: value for key, value in table.items() if value not in ("", {}, [])}

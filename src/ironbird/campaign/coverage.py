@@ -19,6 +19,7 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 
 VACUOUS = "vacuous"  # of a flight that passed without putting a requirement to the test
+OPEN, BY_TAG = "open", "by tag only"
 BINS = 4  # into which a continuous parameter is divided
 
 
@@ -97,20 +98,39 @@ def coverage(pairs: Iterable[tuple[FlightCase, FlightResult]]) -> Coverage:
 
 @dataclass(frozen=True)
 class TraceRow:
-    """A requirement or failure mode of the project, the cases that verify it, and their results."""
+    """A requirement or failure mode of the project, what verifies it, and the results.
+
+    Attributes
+    ----------
+    id, text : str
+        The row of the project's table.
+    cases : list of str
+        Cases that verify it.
+    verdicts : dict of str to int
+        Flights by verdict on this row; `open` are not flown yet.
+    formulas : list of str
+        Names of the requirements of the cases that measure it; empty if cases are joined by a tag alone.
+    by_tag : bool
+        Whether it is a requirement that no formula measures: its cases only have one of its tags.
+    """
 
     id: str
     text: str
     cases: list[str]
     verdicts: dict[str, int]
+    formulas: list[str] = field(default_factory=list)
+    by_tag: bool = False
 
     @property
     def status(self) -> str:
-        """`open` without a judged case; else the worst verdict; `vacuous` if no flight tested the requirement."""
-        for verdict in (ERROR, FAIL, VOID, PASS, VACUOUS):
+        """The worst verdict; `open` if a flight is missing, `by tag only` in place of a pass that nothing measured.
+
+        `vacuous` if no flight put it to the test.
+        """
+        for verdict in (ERROR, FAIL, VOID, OPEN, PASS, VACUOUS):
             if self.verdicts.get(verdict):
-                return verdict
-        return "open"
+                return BY_TAG if self.by_tag and verdict in (PASS, VACUOUS) else verdict
+        return OPEN
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -129,29 +149,75 @@ def read_table(path: Path) -> list[dict[str, str]]:
 
 
 def trace_table(
-    table: Sequence[Mapping[str, str]], cases: Iterable[FlightCase], results: Iterable[FlightResult]
+    table: Sequence[Mapping[str, str]],
+    cases: Iterable[FlightCase],
+    results: Iterable[FlightResult],
+    *,
+    by_tag: bool = False,
 ) -> list[TraceRow]:
-    """Rows of a requirement or FMEA table, with the cases that have one of their tags, or its name."""
+    """Rows of a table of requirements or failure modes, with the cases that verify them.
+
+    A requirement of the project is measured by the requirements of cases that say so (`covers = ["ID"]`), or whose name
+    is one of its tags. Cases that only have one of its tags (as a tag, their id or a fault) measure nothing; with
+    `by_tag`, for failure modes, they are enough.
+    """
+    flights = list(cases)
     flown: dict[str, list[FlightResult]] = defaultdict(list)
     for result in results:
-        flown[result.case_id].append(result)
-    labels: dict[str, set[str]] = defaultdict(set)
-    for case in cases:
-        labels[case.case_id] |= {case.case_id, *case.tags, *(r.name for r in case.requirements)}
-        labels[case.case_id] |= {injection.fault.id for injection in case.faults}
+        flown[result.id].append(result)
     rows = []
     for entry in table:
         tags = set(entry["tags"].split())
-        hits = sorted(case_id for case_id, known in labels.items() if tags & known)
+        measures = (
+            {} if by_tag else {case.id: names for case in flights if (names := _measuring(case, entry["id"], tags))}
+        )
+        hits = [case for case in flights if case.id in measures or (not measures and tags & _labels(case))]
         total: Counter[str] = Counter()
-        for case_id in hits:
-            total.update(_verdict(result, tags) for result in flown[case_id])
+        for case in hits:
+            judged = flown[case.id]
+            total.update([_verdict(result, measures.get(case.id) or tags) for result in judged] or [OPEN])
         text = entry.get("text") or entry.get("title") or entry.get("description") or ""
-        rows.append(TraceRow(entry["id"], text, hits, dict(total)))
+        rows.append(
+            TraceRow(
+                entry["id"],
+                text,
+                sorted({case.case_id for case in hits}),
+                dict(total),
+                sorted(set().union(*measures.values())),
+                not by_tag and not measures,
+            )
+        )
     return rows
 
 
-def _verdict(result: FlightResult, tags: set[str]) -> str:
-    """A flight's verdict on the requirements that a row names, or on all of its own."""
-    judgements = [j for j in result.judgements if j.name in tags] or result.judgements
-    return VACUOUS if result.verdict == PASS and judgements and all(j.untested for j in judgements) else result.verdict
+def _labels(case: FlightCase) -> set[str]:
+    """What a tag of a table may name of a case."""
+    faults = {injection.fault.id for injection in case.faults}
+    return {case.case_id, *case.tags, *(requirement.name for requirement in case.requirements)} | faults
+
+
+def _measuring(case: FlightCase, id: str, tags: set[str]) -> set[str]:
+    """Names of the requirements of a case that measure a requirement of the project."""
+    return {
+        requirement.name for requirement in case.requirements if id in requirement.covers or requirement.name in tags
+    }
+
+
+def unknown_covers(table: Sequence[Mapping[str, str]], cases: Iterable[FlightCase]) -> list[str]:
+    """Ids that requirements of cases cover and the project's table does not have."""
+    known = {entry["id"] for entry in table}
+    covered = {id for case in cases for requirement in case.requirements for id in requirement.covers}
+    return sorted(covered - known)
+
+
+def _verdict(result: FlightResult, names: set[str]) -> str:
+    """A flight's verdict on the requirements of these names, or on all if it has none of them."""
+    if result.verdict in (ERROR, VOID):
+        return result.verdict
+    judgements = [j for j in result.judgements if j.name in names]
+    if not judgements:
+        idle = result.verdict == PASS and result.judgements and all(j.untested for j in result.judgements)
+        return VACUOUS if idle else result.verdict
+    if not all(j.holds for j in judgements):
+        return FAIL
+    return VACUOUS if all(j.untested for j in judgements) else PASS

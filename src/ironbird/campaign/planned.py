@@ -413,12 +413,13 @@ def recorded_commands(text: str) -> Order:
 
 def requirement(table: Mapping[str, Any]) -> Requirement:
     """A requirement from a table without ranges; a requirement of the library is written out."""
+    covers = tuple(table.get("covers", ()))
     if "use" not in table:
-        return Requirement(table["name"], table["formula"], table.get("severity", SEVERITY))
+        return Requirement(table["name"], table["formula"], table.get("severity", SEVERITY), covers=covers)
     params = {key: value if isinstance(value, str) else float(value) for key, value in table.get("params", {}).items()}
     known = library.get(table["use"], **params)
     name, severity = table.get("name", known.name), table.get("severity", known.severity)
-    return Requirement(name, known.formula_text, severity, table["use"], params)
+    return Requirement(name, known.formula_text, severity, table["use"], params, covers)
 
 
 def kept_defaults(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> list[int]:

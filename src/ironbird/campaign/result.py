@@ -80,6 +80,15 @@ class FlightResult(Judged):
             raise StoreError(f"a stored result cannot be read: {why}; was it written by another version?") from None
 
 
+def worst_key(result: FlightResult) -> tuple[float, float, float]:
+    """Sort key that puts the worst flight first: by margin, of equal ones by the speed of the impact, then by score.
+
+    A requirement that is true or false, such as no_crash, has the margin -inf in every flight that breaks it.
+    """
+    margin = math.inf if math.isnan(result.margin) else result.margin
+    return margin, -result.impact_mps, math.inf if math.isnan(result.score) else result.score
+
+
 def _judgement(entry: dict[str, Any]) -> Judgement:
     """One requirement; a margin that is null lies beyond all numbers, on the side that `status` says."""
     data = {key: value for key, value in entry.items() if key != "status"}

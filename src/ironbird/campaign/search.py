@@ -15,6 +15,7 @@ import numpy as np
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.margins import by_severity
 from ironbird.campaign.planned import Planned
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.scenario_case import orders_of, scenario_faults, with_faults, without_wind
@@ -46,7 +47,7 @@ class Falsification:
 
     @property
     def worst(self) -> Candidate:
-        """The flight with the smallest margin."""
+        """The flight with the smallest margin, of equal ones the one with the hardest impact."""
         judged = [c for c in self.flown if c.result.verdict in (PASS, FAIL)]
         if not judged:
             raise IronbirdError(f"no flight of the search could be judged: {self.flown[0].result.sentence}")
@@ -68,7 +69,8 @@ class Falsification:
 
 
 def _objective(result: FlightResult) -> float:
-    margin = result.margin if math.isfinite(result.margin) else math.copysign(1e6, result.margin)
+    """The margin, graded where it is yes or no: a harder impact is worse, then a lower score."""
+    margin = result.margin if math.isfinite(result.margin) else math.copysign(1e6, result.margin) - result.impact_mps
     score = result.score if math.isfinite(result.score) else 0.0
     return margin + SCORE_WEIGHT * score
 
@@ -289,8 +291,14 @@ def _fault_words(injection: Injection) -> str:
     return f"{injection.fault.id}{part} with severity {injection.severity:.4g}{lasts}"
 
 
-def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int], None] | None = None) -> Shrunk:
-    """Make a failing flight smaller as long as it fails by the same requirement.
+def shrink(
+    case: FlightCase,
+    *,
+    by: str | None = None,
+    tolerance: float = 0.01,
+    progress: Callable[[int], None] | None = None,
+) -> Shrunk:
+    """Make a failing flight smaller as long as it fails by the same requirement: the most severe that it breaks.
 
     Left out if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are cut to the
     smallest that still fails; several passes, as one cut may allow another. A smaller flight that is an error (an
@@ -300,6 +308,8 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     ----------
     case : FlightCase
         A flight that fails.
+    by : str, optional
+        Name of the requirement that must stay broken; by default the most severe, of these the one broken first.
     tolerance : float, default 0.01
         How exactly severity and duration are found, as a share of what they were.
     progress : callable, optional
@@ -313,12 +323,15 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     Raises
     ------
     IronbirdError
-        If the flight does not fail.
+        If the flight does not fail, or does not break `by`.
     """
     result = fly_all([case])[0]
     if result.verdict != FAIL:
         raise IronbirdError(f"flight {case.id} does not fail ({result.verdict}): there is nothing to shrink")
-    broken = {j.name for j in result.judgements if not j.holds}
+    failed = [judgement.name for judgement in by_severity(result.judgements)]
+    if by is not None and by not in failed:
+        raise UnknownNameError("broken requirement", by, failed, f"flight {case.id}")
+    broken = {by or failed[0]}
     flown = 1
 
     def fails(candidates: Sequence[FlightCase]) -> list[FlightResult | None]:

@@ -93,6 +93,19 @@ class Suite:
         largest = sorted(self.cases, key=lambda case: -case.count())[:most]
         return [next(case.flights(1)) for case in largest]
 
+    def warnings(self) -> list[Problem]:
+        """What is right but may not mean what its writer thinks: `seeds = 3` is one seed."""
+        found = [
+            case.problem(
+                ("seeds",),
+                f"seeds = {seed} is one flight of each point, with seed {seed}",
+                f"write {{ first = 1, count = {seed} }} for {seed} seeds, or [{seed}] for this one",
+            )
+            for case in self.cases
+            if isinstance(seed := case.data.get("seeds"), int) and seed > 1
+        ]
+        return list(dict.fromkeys(found))
+
     def count(self) -> int:
         """Number of flights of the suite."""
         return sum(case.count() for case in self.cases)

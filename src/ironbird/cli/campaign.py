@@ -41,6 +41,7 @@ from ironbird.files.work import listening, working
 
 if TYPE_CHECKING:
     from ironbird.campaign.case import FlightCase
+    from ironbird.campaign.difference import MovedMargin
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
@@ -206,8 +207,10 @@ def _fly(
 
 
 def unexpected(results: Sequence[FlightResult]) -> list[str]:
-    """The flights that did not come out as their cases say, a line each, those that missed by most first."""
-    wrong = sorted((r for r in results if not r.as_expected), key=lambda r: r.margin)
+    """The flights that did not come out as their cases say, a line each, the worst first."""
+    from ironbird.campaign.result import worst_key
+
+    wrong = sorted((r for r in results if not r.as_expected), key=worst_key)
     lines = [f"{r.verdict.upper():5} {r.id}: {shortened(r.sentence, 200)}" for r in wrong[:MOST_SHOWN]]
     return lines + ([f"… and {len(wrong) - MOST_SHOWN} more: see the report"] if len(wrong) > MOST_SHOWN else [])
 
@@ -328,6 +331,14 @@ def check_table(option: str, path: Path | None) -> None:
         raise IronbirdError(f"{option} {path} {what}: give a CSV file with the columns id, text, tags")
 
 
+def warn_of_covers(table: Path, cases: Sequence[FlightCase]) -> None:
+    """Name the ids that requirements of cases cover and the project's table does not have."""
+    from ironbird.campaign.coverage import read_table, unknown_covers
+
+    if unknown := unknown_covers(read_table(table), cases):
+        typer.secho(f"warning: covered by cases, but not in {table}: {', '.join(unknown)}", fg="yellow", err=True)
+
+
 def store_with(url: str | None, name: str) -> Store:
     """The store that has a campaign; a place that was not named is printed."""
     check_campaign(url, name)
@@ -386,15 +397,25 @@ def show(
         print_table(rows, flight)
 
 
-def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Compare two campaigns flight by flight: changed verdicts, moved margins.
+def diff(
+    before: NameArgument,
+    after: NameArgument,
+    store: StoreOption = None,
+    any_: Annotated[
+        bool, typer.Option("--any", help="Exit code 1 for any difference, also for a better verdict or a moved margin.")
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help=f"Print every line, not {MOST_SHOWN} of each kind.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if something got worse.
 
-    Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
-    the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
+    Worse is a worse verdict (pass, void, fail, error), a requirement that is newly broken or no longer put to the test,
+    or a missing flight. Flights are paired by case, varied values and seed, also if the vehicle, a parameter or a
+    requirement was changed between the two; what was redefined is listed.
     """
     with errors():
         check_campaign(store, before, after)
-    from ironbird.campaign.summary import compare
+    from ironbird.campaign.difference import compare
 
     with errors():
         database = store_with(store, before)
@@ -403,20 +424,18 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
             cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
             found = compare(database.results(both[0]), database.results(both[1]), cases)
         if as_json:
-            print_json({"before": before, "after": after, **found.record()}, "ironbird/campaign-difference/1")
+            print_json({"before": before, "after": after, **found.record()}, "ironbird/campaign-difference/2")
         else:
-            for change in found.verdicts:
-                typer.echo(
-                    f"{change.flight_id}: {change.before.verdict} -> {change.after.verdict}: {change.after.sentence}"
-                )
-            for change in found.margins[:20]:
-                typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
+            most = None if all_ else MOST_SHOWN
+            _print_some("changed verdicts", [change.sentence() for change in found.verdicts], most)
+            _print_some("moved margins", [_moved(margin) for margin in found.margins], most)
             if len({(campaign.ironbird, campaign.software) for campaign in both}) > 1:
                 typer.echo("the two were flown by different versions or code of Ironbird")
             for what, count in found.redefinitions().items():
                 typer.echo(f"redefined in {count} flight{'s' * (count > 1)}: {what}")
             print_table(
                 {
+                    "got worse": str(len(found.worse)),
                     "changed verdicts": str(len(found.verdicts)),
                     "moved margins": str(len(found.margins)),
                     "equal to the last bit": str(found.same),
@@ -428,8 +447,23 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
             )
     if found.only_before:
         typer.secho(f"{len(found.only_before)} flights of {before} are not in {after}", fg="red", err=True)
-    if found.verdicts or found.only_before:
+    if found.is_worse or (any_ and found.is_any):
         raise typer.Exit(1)
+
+
+def _print_some(what: str, lines: Sequence[str], most: int | None) -> None:
+    """Print lines, at most so many, and how many there are more."""
+    for line in lines[:most]:
+        typer.echo(line)
+    if most is not None and len(lines) > most:
+        typer.echo(f"{len(lines) - most} more {what}: --all prints them")
+
+
+def _moved(moved: MovedMargin) -> str:
+    """A margin that moved, with its requirement and unit."""
+    from ironbird.campaign.margins import margin_text
+
+    return f"{moved.flight_id}: {moved.requirement}: margin {margin_text(moved.before)} -> {margin_text(moved.after)}"
 
 
 def export(
@@ -488,7 +522,10 @@ def report(
         write_campaign_folder(database, campaign, folder)
         if requirements is not None:
             with working("tracing the project's requirements"):
-                rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
+                cases = list(database.cases(campaign))
+                rows = trace_table(read_table(requirements), cases, database.results(campaign))
+            warn_of_covers(requirements, cases)
+            with working("writing the report"):
                 write_campaign_page(database, campaign, folder / "report.html", trace=rows)
     for text in differing:
         typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)

@@ -15,7 +15,10 @@ from ironbird.cli.output import JsonOption, errors, print_columns, print_json
 def check_cases(
     files: Annotated[list[str], typer.Argument(help="Case or suite files.")], as_json: JsonOption = False
 ) -> None:
-    """Check files: each problem with its line, key, and how to cure it. Exit code 2 if there is any."""
+    """Check files: each problem with its line, key, and how to cure it. Exit code 2 if there is any.
+
+    A warning says what is possible but seldom meant, such as `seeds = 3`, which is the one seed 3.
+    """
     from ironbird.campaign.suite_path import suite_path
 
     with errors():
@@ -24,15 +27,21 @@ def check_cases(
         from ironbird.campaign.suite import check, load_suite
 
         problems = {name: check(name) for name in files}
+        suites = {name: load_suite(name) for name, found in problems.items() if not found}
+        warnings = {name: [str(warning) for warning in suite.warnings()] for name, suite in suites.items()}
         if as_json:
-            data = {name: {"problems": [vars(p) for p in found]} for name, found in problems.items()}
+            data = {
+                name: {"problems": [vars(p) for p in found], "warnings": warnings.get(name, [])}
+                for name, found in problems.items()
+            }
             print_json({"files": data}, "ironbird/problems/1")
         else:
             for name, found in problems.items():
                 for problem in found:
                     typer.secho(str(problem), fg="red", err=True)
-                if not found:
-                    suite = load_suite(name)
+                for warning in warnings.get(name, []):
+                    typer.secho(f"warning: {warning}", fg="yellow", err=True)
+                if suite := suites.get(name):
                     numbers = f"{_counted(len(suite.cases), 'case')}, {_counted(suite.count(), 'flight')}"
                     typer.echo(f"{name}: {numbers}, no problems")
     if any(problems.values()):

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.campaign import RequirementsOption, check_campaign, check_table, flight_bar, store_with
+from ironbird.cli.campaign import (
+    RequirementsOption,
+    check_campaign,
+    check_table,
+    flight_bar,
+    store_with,
+    warn_of_covers,
+)
 from ironbird.cli.options import NameArgument, OutOption, SampleOption, StoreOption, WorkersOption
 from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import StoreError
@@ -52,7 +59,12 @@ def pack(
         database = store_with(store, name)
         campaign = database.campaign(name)
         cases, results = list(database.cases(campaign)), database.results(campaign)
-        tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
+        tables = [
+            trace_table(read_table(path), cases, results, by_tag=path is fmea) if path else []
+            for path in (requirements, fmea)
+        ]
+        if requirements is not None:
+            warn_of_covers(requirements, cases)
         path = out or _new_file(database.folder / name / "evidence.zip")
         if missing := len(cases) - len(results):
             said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
@@ -65,7 +77,8 @@ def pack(
                 others: dict[str, list[str]] = {}
                 for row in table:
                     if row.status != "pass":
-                        others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
+                        why = "without a case" if not row.cases else row.status.replace("open", "not all flown")
+                        others.setdefault(why, []).append(row.id)
                 rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
                 typer.echo(f"{title}: {met} of {len(table)} met{rest}")
         verdicts = Counter(result.verdict for result in results)

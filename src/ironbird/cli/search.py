@@ -12,6 +12,12 @@ from ironbird.cli.options import NameArgument, OutOption, SeedOption, StoreOptio
 from ironbird.cli.output import errors, print_sentence, progress_bar
 from ironbird.files.work import working
 
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REQUIREMENT", help="Requirement that must stay broken; the most severe that is broken by default."
+    ),
+]
 CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
 
 
@@ -21,6 +27,7 @@ def search(
     trials: Annotated[int, typer.Option(help="Flights to spend.", min=1)] = 200,
     seed: SeedOption = 0,
     shrink: Annotated[bool, typer.Option("--shrink/--no-shrink", help="Shrink the worst failing flight.")] = True,
+    by: ByOption = None,
     out: OutOption = None,
 ) -> None:
     """Look for values of the varied parameters at which the requirements break; say the smallest fault that does it.
@@ -43,7 +50,7 @@ def search(
         worst = found.worst.case
         if found.failing and shrink:
             with working("making the failing flight smaller"):
-                small = make_small(worst)
+                small = make_small(worst, by=by)
             print_sentence(
                 f"smallest found ({small.flown} more flights): {small.sentence()}",
                 "smallest",
@@ -99,10 +106,11 @@ def boundary_map(
 def shrink_flight(
     name: NameArgument,
     flight: Annotated[str, typer.Argument(help="A failing flight's id.")],
+    by: ByOption = None,
     store: StoreOption = None,
     out: OutOption = None,
 ) -> None:
-    """Make a failing flight smaller as long as it fails in the same way; say what is left in a sentence.
+    """Make a failing flight smaller as long as it breaks the same requirement; say what is left in a sentence.
 
     --out FILE writes the small flight as a case file.
     """
@@ -113,7 +121,7 @@ def shrink_flight(
     with errors():
         database = store_with(store, name)
         with working(f"making {flight} smaller"):
-            small = shrink(database.case(database.campaign(name), flight))
+            small = shrink(database.case(database.campaign(name), flight), by=by)
         figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
         print_sentence(small.sentence(), flight, figures)
         if out is not None:

@@ -99,7 +99,7 @@ def vehicle_tables(evaluation: Evaluation, name: str) -> dict[str, Any]:
         "provenance": {
             "body.mass_kg": f"derived: sum of {parts}, frame and payload"
             if craft.summed
-            else "assumed: take-off mass as given",
+            else "given: take-off mass, by whoever designed the vehicle",
             "body.inertia_diag_kgm2": "derived: rule of flyeval, 0.2405 and 0.4482 m d^2",
             "motor.standard.slope_radps": f"derived: line through the steady speeds of {craft.motor.name} from "
             "40 to 100 %",

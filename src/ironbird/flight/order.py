@@ -132,6 +132,8 @@ class Requirement:
         Name in the library that it was made from; empty for a formula.
     params : dict, optional
         Parameters of the one in the library.
+    covers : tuple of str, default ()
+        Ids of the project's requirements that it measures: see `ironbird evidence pack --requirements`.
 
     Examples
     --------
@@ -144,8 +146,12 @@ class Requirement:
     severity: str = SEVERITY
     use: str = ""
     params: dict[str, float | str] = field(default_factory=dict)
+    covers: tuple[str, ...] = ()  # ids of the project's requirements; they change neither flight nor verdict
 
     def __post_init__(self) -> None:
+        if isinstance(self.covers, str) or not all(isinstance(id, str) for id in self.covers):
+            raise OrderError(f"covers of requirement {self.name} = {shortened(repr(self.covers))} is no list of ids")
+        object.__setattr__(self, "covers", tuple(self.covers))
         for key in ("name", "formula", "severity", "use"):
             if not isinstance(getattr(self, key), str):
                 raise OrderError(f"{key} of a requirement = {shortened(repr(getattr(self, key)))} is no text")
@@ -161,6 +167,11 @@ class Requirement:
             known = library.get(text.strip(), **params)
             return Requirement(known.name, known.formula_text, known.severity, text.strip(), dict(params))
         return Requirement(text, text)
+
+    def record(self) -> dict[str, Any]:
+        """The requirement as plain data; `covers` only if it has any."""
+        data = {**vars(self), "params": dict(self.params), "covers": list(self.covers)}
+        return data if self.covers else {key: value for key, value in data.items() if key != "covers"}
 
     def text(self) -> str:
         """The requirement for the command line: the library's name if its parameters are defaults, else the formula."""
@@ -376,7 +387,7 @@ class Order:
             "place": self.place.model_dump() if self.place else None,
             "settings": {path: plain(value) for path, value in self.settings.items()},
             "faults": [fault.table() for fault in self.faults],
-            "requirements": [{**vars(r), "params": dict(r.params)} for r in self.requirements],
+            "requirements": [r.record() for r in self.requirements],
             "ends": self.ends,
             "may_crash": self.may_crash,
             "seed": self.seed,

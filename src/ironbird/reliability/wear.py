@@ -18,6 +18,7 @@ from ironbird.errors import RecordError, UnknownNameError
 from ironbird.faults.catalog import FAULTS
 from ironbird.files.problems import Problem, read_source
 from ironbird.files.toml_text import write_toml
+from ironbird.flight.ends import COMPLETED
 from ironbird.model.diagram import Diagram
 from ironbird.reliability.life import Wear
 from ironbird.reliability.tree import Kind
@@ -114,7 +115,10 @@ def life_cases(
     wear: Mapping[str, Ageing] | None = None,
     seeds: int = 1,
 ) -> str:
-    """Text of a case file: at each age the worn vehicle without a fault, and with the fault of each kind of part."""
+    """Text of a case file: at each age the worn vehicle without a fault, and with the fault of each kind of part.
+
+    Every case asks for what a new vehicle does: its mission completed. Each is flown with `seeds` seeds, 1 to `seeds`.
+    """
     diagram = load_vehicle(name, control="reference").diagram
     paths = diagram.param_paths()
     cases: list[dict[str, Any]] = []
@@ -122,7 +126,10 @@ def life_cases(
     for age in ages_h:
         settings = worn(diagram, age, age * cycles_per_hour, wear)
         stem = f"age-{age:05.0f}h"
-        common = {"vehicle": vehicle, "seeds": seeds, "tags": ["life", stem], "set": settings}
+        common = {
+            "vehicle": vehicle, "ends": COMPLETED, "seeds": {"first": 1, "count": seeds}, "tags": ["life", stem],
+            "set": settings,
+        }  # fmt: skip
         cases.append({"id": stem, "title": f"Worn by {age:g} h, nothing fails", **common})
         for kind in kinds.values():
             if kind.fault and _acts(f"{kind.fault}@1", paths):

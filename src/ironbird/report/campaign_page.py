@@ -21,7 +21,8 @@ from markupsafe import Markup
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow, combinations, coverage
-from ironbird.campaign.result import FlightResult
+from ironbird.campaign.margins import by_severity, margin_text, number_text, scale_of
+from ironbird.campaign.result import FlightResult, worst_key
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case, exit_code, sampled_cases
@@ -29,7 +30,6 @@ from ironbird.credibility.evidence import Standing, standing
 from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
 from ironbird.flight.words import FAIL, PASS, VERDICTS
-from ironbird.report.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
@@ -66,8 +66,8 @@ def flight_folder(report: Path, flight_id: str) -> Path:
 
 
 def worst_first(results: Sequence[FlightResult]) -> list[FlightResult]:
-    """Results sorted: unexpected ones first, of these the ones with the smallest margin."""
-    return sorted(results, key=lambda r: (r.as_expected, r.verdict == PASS, r.trace is None, _number(r.margin)))
+    """Results sorted: unexpected ones first, of these the worst."""
+    return sorted(results, key=lambda r: (r.as_expected, r.verdict == PASS, worst_key(r), r.trace is None))
 
 
 def _content(
@@ -117,7 +117,7 @@ def _content(
                 "anchor": anchors.get(s.worst.id, ""),
                 "sentence": reason_of(s.worst),
             }
-            for s in sorted(summaries, key=lambda s: (s.as_expected, _number(s.worst.margin)))
+            for s in sorted(summaries, key=lambda s: (s.as_expected, worst_key(s.worst)))
         ],
         "glance": _glance(results, titles, anchors),
         "requirements": _requirements(results),

@@ -46,7 +46,8 @@ worlds/           every world that is a file, with its meshes and elevation
 parameters/       values of all parameters of every model, with their hash and that of the model's equations
 flights.jsonl     every flight's definition, one JSON object a line, in the order of the plan
 results.jsonl     every flight's verdict, margins, witnesses and hash
-trace.csv         requirement -> case -> flight -> verdict and margin; vacuous: it holds, but was not put to the test
+trace.csv         project requirement -> requirement -> case -> flight -> verdict and margin; vacuous: it holds, but was
+                  not put to the test
 {tables}report.html       for people
 junit.xml         for continuous integration
 versions.json     program, packages, machine
@@ -78,13 +79,16 @@ def write_evidence(
         write_junit(Path(scratch) / "junit.xml", campaign.name, results, cases)
         files |= {name: (Path(scratch) / name).read_bytes() for name in ("report.html", "junit.xml")}
     files["results.jsonl"] = _lines(result.record() for result in results)
-    files["trace.csv"] = _trace(results)
+    files["trace.csv"] = _trace(results, cases)
     tables = ""
     for name, table in (("requirements", requirements), ("fmea", fmea)):
         if table:
-            body = [[t.id, t.text, " ".join(t.cases), json.dumps(t.verdicts), t.status] for t in table]
-            files[f"{name}.csv"] = _csv([["id", "text", "cases", "verdicts", "status"], *body])
-            tables += f"{name + '.csv':18}the project's table with cases and status\n"
+            body = [
+                [t.id, t.text, "; ".join(t.formulas), " ".join(t.cases), json.dumps(t.verdicts), t.status]
+                for t in table
+            ]
+            files[f"{name}.csv"] = _csv([["id", "text", "measured_by", "cases", "verdicts", "status"], *body])
+            tables += f"{name + '.csv':18}the project's table: what measures each row, cases, status\n"
     files["versions.json"] = _json(
         {
             "lines": {"flights.jsonl": "ironbird/flight-definition/1", "results.jsonl": "ironbird/flight-result/1"},
@@ -135,20 +139,27 @@ def check_tables(pack: Pack) -> None:
     """
     with TemporaryDirectory(prefix="ironbird-") as scratch:
         write_junit(Path(scratch) / "junit.xml", str(pack.versions.get("campaign", "")), pack.results, pack.cases)
-        again = {"trace.csv": _trace(pack.results), "junit.xml": (Path(scratch) / "junit.xml").read_bytes()}
+        again = {"trace.csv": _trace(pack.results, pack.cases), "junit.xml": (Path(scratch) / "junit.xml").read_bytes()}
     for name, content in again.items():
         if (pack.folder / name).read_bytes() != content:
             raise StoreError(f"{name} of the evidence pack is not what its results say: one of the two was changed")
 
 
-def _trace(results: Sequence[FlightResult]) -> bytes:
-    """The table of requirements, cases and flights with verdicts and margins."""
+def _trace(results: Sequence[FlightResult], cases: Sequence[FlightCase]) -> bytes:
+    """The table of project requirements, requirements, cases and flights with verdicts and margins."""
+    covers = {case.id: {r.name: " ".join(r.covers) for r in case.requirements} for case in cases}
     rows = [
-        [j.name, j.severity, r.case_id, r.id, r.verdict, j.status, repr(j.margin), r.sha256]
+        [
+            covers.get(r.id, {}).get(j.name, ""), j.name, j.severity, r.case_id, r.id, r.verdict, j.status,
+            repr(j.margin), r.sha256,
+        ]
         for r in results
         for j in r.judgements
-    ]
-    head = ["requirement", "severity", "case", "flight", "verdict", "requirement_status", "margin", "sha256"]
+    ]  # fmt: skip
+    head = [
+        "project_requirement", "requirement", "severity", "case", "flight", "verdict", "requirement_status", "margin",
+        "sha256",
+    ]  # fmt: skip
     return _csv([head, *rows])
 
 

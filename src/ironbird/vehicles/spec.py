@@ -20,7 +20,7 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 ID_PATTERN = r"^[a-z][a-z0-9_]*$"
 ID_CURE = "use small letters, digits and underscore; begin with a letter"
-SOURCES = ("measured", "identified", "datasheet", "published", "derived", "assumed")
+SOURCES = ("measured", "identified", "datasheet", "published", "derived", "given", "assumed")
 
 
 class Table(BaseModel):

@@ -261,6 +261,8 @@ def test_the_worst_flight_has_the_smallest_margin_of_those_that_show_something()
     assert Falsification([near, void, far, error]).worst is far
     assert Falsification([near, far, hopeless]).worst is hopeless
     assert Falsification([candidate("pass", math.inf), near]).worst is near
+    harder = Candidate(hopeless.case, replace(hopeless.result, impact_mps=5.3, score=1.0))
+    assert Falsification([hopeless, harder]).worst is harder
     assert Falsification([void, far, near, hopeless]).failing == [far, hopeless]
     with pytest.raises(IronbirdError, match="no flight of the search could be judged"):
         _ = Falsification([void, error]).worst
@@ -290,6 +292,30 @@ def test_a_flight_is_made_smaller_only_as_long_as_it_fails_by_the_same_requireme
     assert [fault.instance for fault in found.faults] == [1, 2]  # neither can be left out
     assert all(0.5 <= fault.severity <= 0.51 and 2.0 <= fault.end_s <= 2.05 for fault in found.faults)
     assert found.weather == Weather() and found.settings == {}
+
+
+def test_the_most_severe_broken_requirement_stays_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the severity crashes, a tenth tilts too far: the question was the smallest fault that crashes."""
+
+    def verdicts(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        found = []
+        for case in cases:
+            severity = case.faults[0].severity if case.faults else 0.0
+            judged = [
+                Judgement("attitude_limit", "major", 0.1 - severity, 1.0, "", broken_s=1.0),
+                Judgement("no_crash", "critical", -math.inf if severity >= 0.5 else math.inf, 2.0, "", broken_s=2.0),
+            ]
+            fails = any(not judgement.holds for judgement in judged)
+            found.append(replace(result_of(case, "fail" if fails else "pass"), judgements=judged, ended_s=5.0))
+        return found
+
+    monkeypatch.setattr(search, "fly_all", verdicts)
+    case = flight_case(faults=(parse_fault("rotor.speed_loss@1:severity=1,start=1"),))
+
+    assert shrink(case).case.faults[0].severity == pytest.approx(0.5, abs=0.02)
+    assert shrink(case, by="attitude_limit").case.faults[0].severity == pytest.approx(0.1, abs=0.02)
+    with pytest.raises(UnknownNameError, match="unknown broken requirement 'no_crush'"):
+        shrink(case, by="no_crush")
 
 
 @pytest.mark.parametrize("faults", [1, 2])

@@ -252,3 +252,11 @@ def test_a_plan_that_cannot_be_flown_is_a_problem_of_the_case(
     suite.write_text(PLAN_CASE.format(control=control, file="own.plan"))
     with pytest.raises(IronbirdError, match=says):
         load_suite(suite)
+
+
+def test_one_number_as_seeds_is_said_to_be_one_seed(tmp_path: Path) -> None:
+    suite = load_suite(write(tmp_path, "case.toml", CASE.replace("seeds = { first = 1, count = 2 }", "seeds = 3")))
+    assert {flight.seed for flight in suite.flights()} == {3}
+    (warning,) = suite.warnings()
+    assert "seeds = 3 is one flight of each point" in str(warning) and "{ first = 1, count = 3 }" in warning.cure
+    assert load_suite(write(tmp_path, "case.toml", CASE)).warnings() == []

@@ -1,14 +1,12 @@
-"""A campaign in figures, and two campaigns side by side."""
+"""A campaign in figures."""
 
-import json
 import math
 from dataclasses import replace
 
-import pytest
 from campaign_data import flight_case, flight_cases, result_of
 
-from ironbird.campaign.summary import by_case, compare, exit_code, sampled_cases
-from ironbird.errors import StoreError
+from ironbird.campaign.result import worst_key
+from ironbird.campaign.summary import by_case, exit_code, sampled_cases
 
 
 def test_by_case_counts_and_finds_the_worst() -> None:
@@ -25,6 +23,17 @@ def test_by_case_counts_and_finds_the_worst() -> None:
     assert second.as_expected and second.probability.estimate == 1.0
 
 
+def test_of_equal_margins_the_hardest_impact_is_the_worst() -> None:
+    """no_crash has the margin -inf in every crash: 1.9 m/s in the first of them is not the worst."""
+    crashes = [
+        replace(result_of(case, "fail"), margin=-math.inf, impact_mps=speed, score=score, crashed=True)
+        for case, speed, score in zip(flight_cases(4), (1.9, 1.0, 5.3, 5.3), (0.1, 0.0, 0.2, 0.1), strict=True)
+    ]
+    (summary,) = by_case(crashes)
+    assert summary.worst is crashes[3]
+    assert sorted(crashes, key=worst_key) == [crashes[3], crashes[2], crashes[0], crashes[1]]
+
+
 def test_exit_code() -> None:
     cases = flight_cases(2)
     good = [result_of(case) for case in cases]
@@ -36,74 +45,6 @@ def test_exit_code() -> None:
     assert exit_code([expected]) == 0
 
 
-def test_compare() -> None:
-    cases = flight_cases(6)
-    before = [result_of(case) for case in cases[:5]]
-    after = [
-        before[0],
-        result_of(cases[1], "fail"),
-        result_of(cases[2], margin=0.1, sha256="ef" * 32),
-        result_of(flight_case(4, until_s=6.0)),  # same id, another definition
-        result_of(cases[5]),
-    ]
-    after.insert(2, result_of(flight_case(7, id="new/1")))
-    found = compare(before, after)
-    assert [(c.flight_id, c.before.verdict, c.after.verdict) for c in found.verdicts] == [(cases[1].id, "pass", "fail")]
-    assert [(c.flight_id, round(c.margin, 6)) for c in found.margins] == [(cases[2].id, -0.15)]
-    assert found.redefined == {cases[3].id: []}
-    assert found.only_before == [cases[4].id] and found.only_after == ["new/1", cases[5].id]
-    assert found.same == 3  # the redefined one came out the same
-    assert str(found) == (
-        "Difference(other verdicts: 1, other margins: 1, redefined: 1, only before: 1, only after: 2, same: 3)"
-    )
-    record = json.loads(json.dumps(found.record(), allow_nan=False))
-    assert record["margins"] == [[cases[2].id, 0.25, 0.1]]
-
-
-def test_infinite_margins_do_not_move() -> None:
-    case = flight_case()
-    held = result_of(case, margin=math.inf)
-    assert compare([held], [held]).margins == []
-    lost = compare([held], [result_of(case, margin=1.0)])
-    assert lost.margins[0].margin == -math.inf and json.dumps(lost.record(), allow_nan=False)
-
-
-def test_largest_movement_comes_first() -> None:
-    cases = flight_cases(3)
-    before = [result_of(case, margin=1.0) for case in cases]
-    after = [result_of(case, margin=margin) for case, margin in zip(cases, (1.1, 3.0, 0.5), strict=True)]
-    assert [change.flight_id for change in compare(before, after).margins] == [cases[1].id, cases[2].id, cases[0].id]
-
-
-def test_a_changed_vehicle_does_not_part_two_flights() -> None:
-    """The use of a comparison: the same cases before and after a change. A verdict that changed is red."""
-    case, other = flight_case(), flight_case(settings={"body.mass": 3.9})
-    before, after = result_of(case), result_of(other, "fail", margin=-2.0)
-    assert before.digest != after.digest
-    found = compare([before], [after], [{case.id: case}, {other.id: other}])
-    assert [change.flight_id for change in found.verdicts] == [case.id]
-    assert found.redefined == {case.id: ["settings"]} and found.redefinitions() == {"settings": 1}
-
-
-def test_campaigns_without_a_common_flight_are_not_equal() -> None:
-    with pytest.raises(StoreError, match="no flight in common"):
-        compare([result_of(flight_case(id="a/1", case_id="a"))], [result_of(flight_case(id="b/1", case_id="b"))])
-
-
-def test_points_are_paired_by_their_values() -> None:
-    """A finer range gives its points other numbers."""
-    coarse = [flight_case(1, id=f"a/000{i + 1}/s1", case_id="a", values={"x": x}) for i, x in enumerate((0.1, 0.3))]
-    fine = [flight_case(1, id=f"a/000{i + 1}/s1", case_id="a", values={"x": x}) for i, x in enumerate((0.1, 0.2, 0.3))]
-    later = [result_of(case, verdict) for case, verdict in zip(fine, ("pass", "fail", "pass"), strict=True)]
-    found = compare([result_of(case) for case in coarse], later)
-    assert found.verdicts == [] and found.only_before == [] and found.only_after == ["a/0002/s1"]
-
-
-def test_two_errors_have_not_moved() -> None:
-    lost = result_of(flight_case(), "error", margin=math.nan)
-    assert compare([lost], [lost]).margins == []
-
-
 def test_only_random_draws_are_samples() -> None:
     source = {
         "suite.toml": "[suite.defaults.plan]\nkind = 'monte_carlo'\nsamples = 3\n[[case]]\nid = 'a'\n"
@@ -112,10 +53,37 @@ def test_only_random_draws_are_samples() -> None:
         "notes.txt": "no = [TOML",
     }
     assert sampled_cases(source) == {"a"}
-    seeds = [replace(result_of(case), case_id="noise", values={}) for case in flight_cases(3)]
+    seeds = [
+        replace(result_of(case), case_id="noise", values={}, sha256=f"{case.seed:064}") for case in flight_cases(3)
+    ]
     varied = [result_of(case) for case in flight_cases(3)]
     assert sampled_cases({}, [*seeds, *varied]) == {"noise"}  # many seeds of one point
     (summary,) = by_case(seeds, sampled={"noise"})
     assert "confidence" in summary.failures()
     (summary,) = by_case(varied)
     assert summary.failures() == "0 of 3 failed"
+
+
+def test_what_is_not_independent_has_no_interval() -> None:
+    """Flights that share a seed share its noise; seeds that change no bit are no draws; strata are drawn together."""
+    plan = "plan = { kind = 'monte_carlo', samples = 3 }"
+    source = {
+        "suite.toml": "[suite]\nid = 's'\ninclude = ['more.toml']\n[suite.defaults]\n" + plan + "\n",
+        "more.toml": "[[case]]\nid = 'own'\n[[case]]\nid = 'one_seed'\nseeds = 1\n[[case]]\nid = 'strata'\n"
+        "plan = { kind = 'latin_hypercube', samples = 3 }\n",
+    }
+    assert sampled_cases(source) == {"own"}  # the defaults of the suite are those of an included file too
+    same = [replace(result_of(case), case_id="calm", values={}) for case in flight_cases(3)]
+    assert len({flight.sha256 for flight in same}) == 1 and sampled_cases({}, same) == set()
+
+
+def test_flights_that_were_not_judged_are_in_the_statement() -> None:
+    """11 of 16 failed is not all of 19 flights."""
+    verdicts = ["fail"] * 2 + ["pass"] * 3 + ["error"] * 2 + ["void"]
+    results = [result_of(case, verdict) for case, verdict in zip(flight_cases(8), verdicts, strict=True)]
+    (summary,) = by_case(results)
+    assert summary.failures() == "2 of 5 failed; 2 errors, 1 void are not counted"
+    (summary,) = by_case(results[:5] + results[7:])
+    assert summary.failures() == "2 of 5 failed; 1 void is not counted"
+    (summary,) = by_case(results[5:7])
+    assert summary.failures() == "no flight was judged; 2 errors are not counted"

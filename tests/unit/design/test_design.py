@@ -225,7 +225,7 @@ def test_the_designed_vehicle_hovers_where_its_chain_says(tmp_path: Path, printe
 
     speed = float(point["rotor/1/motor.speed"][0])
     assert speed * 60 / (2 * np.pi) == pytest.approx(printed["hover rpm"], rel=0.06)  # its air is denser, at home
-    assert vehicle.spec.source_of("body.mass_kg") == "assumed: take-off mass as given"
+    assert vehicle.spec.source_of("body.mass_kg") == "given: take-off mass, by whoever designed the vehicle"
     assert vehicle.spec.source_of("battery.resistance_ohm") == "published: lesson 3S 4000"
     ardupilot = parse_parm(paths["ArduPilot"].read_text())
     assert ardupilot["MOT_BAT_VOLT_MAX"].value == 12.6

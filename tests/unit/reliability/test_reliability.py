@@ -170,6 +170,7 @@ def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: P
     assert young.verdict == "pass", young.sentence
     # 1600 charges leave next to nothing of the battery: the gauge sees it, and the flight is cut short
     assert "landed before the end of the mission" in old_one.outcome and "completed" in young.outcome
+    assert old_one.verdict == "fail" and [j.name for j in old_one.judgements if not j.holds] == ["mission"]
 
 
 @pytest.mark.parametrize("vehicle", ["zagi", "boat_otter", "hexa_x"])
@@ -179,6 +180,15 @@ def test_a_life_has_only_the_faults_that_the_vehicle_has_parts_for(vehicle: str,
 
     assert check(path) == []
     assert len(load_suite(path).flights()) >= 6
+
+
+def test_a_life_flies_each_of_its_seeds_and_asks_for_the_mission(tmp_path: Path) -> None:
+    path = tmp_path / "life.toml"
+    path.write_text(life_cases("quad_f450", [0.0], 4.0, load_lives(), seeds=20))
+
+    flights = [flight for flight in load_suite(path).flights() if flight.case_id == "age-00000h"]
+    assert [flight.seed for flight in flights] == list(range(1, 21))
+    assert {flight.ends for flight in load_suite(path).flights()} == {"completed"}
 
 
 def test_wear_that_makes_no_sense_is_refused(tmp_path: Path) -> None:

@@ -216,7 +216,8 @@ def grid(store: Store, tmp_path: Path, listed: None) -> Path:
         found += [near] if number < 6 else [judgement("upright", margin, math.nan, untested="it never tilted")]
         result = result_of(case, "fail" if fails else "pass", margin, judgements=found)
         cases.append(case)
-        results.append(replace(result, margin=margin, sentence=f"stays near: {near.sentence}" if fails else "well"))
+        said = f"stays near: {near.sentence}" if fails else "well"
+        results.append(replace(result, margin=margin, sentence=said, sha256=f"{number:064}"))
     campaign = store.create("night", "Night", {"suite.toml": GRID}, cases)
     store.write(campaign, list(enumerate(results)))
     folder = campaign_page.flight_folder(tmp_path, "grid/0005/s5")

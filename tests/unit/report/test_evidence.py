@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,8 @@ from ironbird.report.evidence import write_evidence
 @pytest.fixture
 def flown(tmp_path: Path) -> Iterator[tuple[Store, Campaign]]:
     with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
-        cases = flight_cases(3)
+        covering = (replace(flight_cases(1)[0].requirements[0], covers=("SORA-02",)),)
+        cases = [replace(case, requirements=covering) for case in flight_cases(3)]
         sources = {
             "suite.toml": "schema = 1\n",
             "../../etc/passwd": "evil",
@@ -64,10 +66,10 @@ def test_content_and_hashes(flown: tuple[Store, Campaign], tmp_path: Path) -> No
     assert [d["digest"] for d in definitions] == [case.digest() for case in store.cases(campaign)]
     assert [json.loads(line)["verdict"] for line in files["results.jsonl"].splitlines()] == ["pass", "fail", "void"]
     table = list(csv.DictReader(io.StringIO(files["trace.csv"].decode())))
-    second = [table[1][key] for key in ("requirement", "flight", "requirement_status")]
-    assert second == ["upright", "hover/0002/s2", "broken"]
+    second = [table[1][key] for key in ("project_requirement", "requirement", "flight", "requirement_status")]
+    assert second == ["SORA-02", "upright", "hover/0002/s2", "broken"]
     assert json.loads(files["versions.json"])["definition_sha256"] == campaign.digest
-    assert "REQ-1,stay upright,hover" in files["requirements.csv"].decode()
+    assert "REQ-1,stay upright,,hover" in files["requirements.csv"].decode()
     assert not list((tmp_path / "deep").glob("*.part"))
 
 

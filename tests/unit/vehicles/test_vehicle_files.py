@@ -88,7 +88,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
             '"published: [Dai] Fig. 14, flyeval F450"', '"somewhere"',
             [
                 "mine.toml:84:1: provenance.body.*: 'somewhere' does not say where the number comes from; "
-                "begin with one of measured, identified, datasheet, published, derived, assumed"
+                "begin with one of measured, identified, datasheet, published, derived, given, assumed"
             ],
         ),
         (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from ironbird.campaign.margins import margin_text
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.flight.flight import Flight
@@ -32,7 +33,6 @@ from ironbird.report.flight.section import sections
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
-from ironbird.report.margins import margin_text
 from ironbird.report.page import hash_source, script_text, write_page
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from ironbird.campaign.margins import by_severity, margin_text
 from ironbird.flight.judge import Judgement
-from ironbird.report.margins import by_severity, margin_text
 
 
 def judged(formula: str, margin: float, unit: str = "") -> Judgement:
