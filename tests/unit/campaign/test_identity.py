@@ -15,7 +15,8 @@ from ironbird.campaign import identity
 FLIES_AND_JUDGES = """
 import json, sys
 from ironbird.flight.flight import fly
-flight = fly("quad_f450", control="truth", mission="hover", until_s=0.1, ends="time", requirements=["always (tilt < 1 rad)"])
+order = {"control": "truth", "mission": "hover", "until_s": 0.1, "ends": "time"}
+flight = fly("quad_f450", **order, requirements=["always (tilt < 1 rad)"])
 assert flight.verdict
 print(json.dumps(sorted({name.split(".")[1] for name in sys.modules if name.startswith("ironbird.")})))
 """
