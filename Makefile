@@ -2,6 +2,7 @@
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests; make test-core leaves out breadth and whole commands
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each (ONLY=text, JOBS=2, RESUME=1)
+#              GENERATED=300 draws as many by chance instead (SEED=1), beside those that are written
 # make coverage  run the tests with every line and branch counted, in Python and in C (gcc, gcov); an hour
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
@@ -91,8 +92,12 @@ test: test-core
 	$(PYTEST) -m "breadth or slow or system"
 
 mutants: setup
-	@echo "== mutants: each wrong thing of mutants/*.toml must be seen by its test"
+	@echo "== mutants: each wrong thing must be seen by a test$(if $(GENERATED),; $(GENERATED) drawn by chance)"
+ifdef GENERATED
+	$(BIN)/python tools/generated_mutants.py $(GENERATED) --seed $(or $(SEED),1) $(if $(ONLY),--only $(ONLY),--record docs/measured/generated_mutants.json)
+else
 	$(BIN)/python tools/mutants.py $(if $(ONLY),--only $(ONLY),--record docs/measured/mutants.json) --jobs $(or $(JOBS),1) $(if $(RESUME),--resume)
+endif
 
 coverage: setup system $(DRIVERS) $(COVERAGE)
 	@echo "== coverage: lines and branches that the tests run, in Python and in C"

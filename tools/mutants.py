@@ -43,7 +43,7 @@ import time
 import tomllib
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -296,31 +296,44 @@ class Nursery:
         if why := staleness(mutant, self.root):
             return Finding(mutant, "stale", detail=why)
         path = self.source / "ironbird" / mutant.file
-        right = path.read_text(encoding="utf-8")
-        wrong = right.replace(mutant.old, mutant.new)
         if path.suffix == ".py":
             try:
-                compile(wrong, str(path), "exec")
+                compile(path.read_text(encoding="utf-8").replace(mutant.old, mutant.new), str(path), "exec")
             except SyntaxError as error:
                 return Finding(mutant, "broken", detail=f"it does not compile: {error}")
         begin = time.monotonic()
+        with self.planted(mutant):
+            code, said = self.seen(mutant, mutant.tests(), limit_s)
+        return judged(mutant, code, said, time.monotonic() - begin, limit_s)
+
+    @contextlib.contextmanager
+    def planted(self, mutant: Mutant) -> Iterator[None]:
+        """With the mutant in the copy of the source."""
+        path = self.source / "ironbird" / mutant.file
+        right = path.read_text(encoding="utf-8")
         try:
-            path.write_text(wrong, encoding="utf-8")
-            known = "" if mutant.file.split("/")[0] in TRANSLATES else self.package_hash
-            code, said = self.test(mutant.tests(), limit_s, package_hash=known)
-            if code == 0 and known:
-                code, said = self.test(mutant.tests(), limit_s)
+            path.write_text(right.replace(mutant.old, mutant.new), encoding="utf-8")
+            yield
         finally:
             path.write_text(right, encoding="utf-8")
-        seconds = time.monotonic() - begin
-        if code is None:
-            return Finding(mutant, "killed" if mutant.hangs else "timeout", seconds, f"no end within {limit_s:g} s")
-        if code == 1 and (nonsense := NO_PROGRAM.search(said)):
-            return Finding(mutant, "broken", seconds, nonsense.group(0))
-        if code not in (0, 1):
-            return Finding(mutant, "broken", seconds, f"pytest ended with {code}: {said.strip()[-300:]}")
-        killer = KILLER.search(said)
-        return Finding(mutant, "survived" if code == 0 else "killed", seconds, killer.group(1) if killer else "")
+
+    def seen(self, mutant: Mutant, tests: Sequence[str], limit_s: float) -> tuple[int | None, str]:
+        """Exit code and output of tests under a planted mutant; one that they pass is tried without known models."""
+        known = "" if mutant.file.split("/")[0] in TRANSLATES else self.package_hash
+        code, said = self.test(tests, limit_s, package_hash=known)
+        return self.test(tests, limit_s) if code == 0 and known else (code, said)
+
+
+def judged(mutant: Mutant, code: int | None, said: str, seconds: float, limit_s: float) -> Finding:
+    """What an exit code of pytest and its output say of a mutant."""
+    if code is None:
+        return Finding(mutant, "killed" if mutant.hangs else "timeout", seconds, f"no end within {limit_s:g} s")
+    if code == 1 and (nonsense := NO_PROGRAM.search(said)):
+        return Finding(mutant, "broken", seconds, nonsense.group(0))
+    if code not in (0, 1):
+        return Finding(mutant, "broken", seconds, f"pytest ended with {code}: {said.strip()[-300:]}")
+    killer = KILLER.search(said)
+    return Finding(mutant, "survived" if code == 0 else "killed", seconds, killer.group(1) if killer else "")
 
 
 def red_tests(nursery: Nursery, tests: Sequence[str], kept: Kept, say: Callable[[str], None]) -> list[str]:

@@ -2,8 +2,8 @@
 
     python tools/write_robustness_page.py
 
-Figures: `coverage.json`, `mutants.json`, `sanitize.json`, `power_cuts.json` and `database_kills.json` in
-`docs/measured`, and `fuzz/tally.json`, each written by the command that measures it.
+Figures: `coverage.json`, `mutants.json`, `generated_mutants.json`, `sanitize.json`, `power_cuts.json` and
+`database_kills.json` in `docs/measured`, and `fuzz/tally.json`, each written by the command that measures it.
 """
 
 from __future__ import annotations
@@ -130,6 +130,35 @@ def mutants(found: dict[str, Any]) -> str:
     )
 
 
+def generated(found: dict[str, Any]) -> str:
+    """Mistakes drawn by chance, by area, and every one that was not killed."""
+    rows = found["mutants"]
+    outcomes = ("killed", "equivalent", "survived")
+    shown: list[list[object]] = []
+    for area in dict.fromkeys(row["area"] for row in rows):
+        own = [row["outcome"] for row in rows if row["area"] == area]
+        shown.append([area, len(own), *(own.count(name) for name in outcomes)])
+    shown.append(["together", len(rows), *(found[name] for name in outcomes)])
+    tried = found["run"] - found["equivalent"]
+    ran = f"all {found['run']}" if found["run"] >= found["asked"] else f"{found['run']} of {found['asked']}"
+    left = [row for row in rows if row["outcome"] != "killed"]
+    text = (
+        f"comparisons, signs, constants, dropped terms and halves of pairs, drawn by chance (seed {found['seed']}, at "
+        f"commit `{found['commit']}`) from the packages below; {ran} that were asked for were run, one at a time, with "
+        f"up to {found['rounds']} of 3 rounds of tests. {found['killed']} were killed, {found['equivalent']} are "
+        f"equivalent (no test can see them). {found['survived']} survived: {100 * found['survived'] / tried:.1f} % of "
+        f"{tried}. Of those not killed, {found['unexplained']} have no reason in `mutants/generated/explained.toml`. "
+        f"Tests were written for what this draw showed: another seed shows what they leave.\n\n"
+    )
+    text += table(["area", "run", *outcomes], shown)
+    if left:
+        text += "\n| not killed | before | after | why |\n| --- | --- | --- | --- |\n"
+        for row in left:
+            before, after = (f"`{' '.join(row[key].split())}`".replace("|", "\\|") for key in ("before", "after"))
+            text += f"| `{row['file']}:{row['line']}`, {row['outcome']} | {before} | {after} | {row['reason']} |\n"
+    return text
+
+
 def sanitizers(found: dict[str, Any]) -> str:
     """Native code under AddressSanitizer and UndefinedBehaviorSanitizer."""
     kinds = ", ".join(f"{count} {name}" for name, count in found["kinds"].items())
@@ -201,6 +230,7 @@ def page() -> str:
             HEAD,
             Section("Coverage", "make coverage", "coverage.json", coverage).write(),
             Section("Planted mistakes (mutants)", "make mutants", "mutants.json", mutants).write(),
+            Section("Generated mistakes", "make mutants GENERATED=300", "generated_mutants.json", generated).write(),
             Section("Sanitizers", "make sanitize", "sanitize.json", sanitizers).write(),
             fuzzing(),
             Section("Power cuts and failing disks", cuts, "power_cuts.json", power_cuts).write(),

@@ -26,6 +26,12 @@ def test_no_figure_that_is_kept_is_a_bad_one() -> None:
         assert found["killed"] + found["equivalent"] + len(left) == found["entries"] >= 600
         # Entries may have been added since; a record of half the list would prove little
         assert found["entries"] >= 0.9 * len(mutants.load())
+    if found := figures.get("generated_mutants.json"):
+        outcomes = [row["outcome"] for row in found["mutants"]]
+        assert [outcomes.count(kind) for kind in ("killed", "survived", "equivalent")] == [
+            found["killed"], found["survived"], found["equivalent"],
+        ]  # fmt: skip
+        assert found["unexplained"] == 0 and found["survived"] <= 0.05 * len(outcomes)
     if found := figures.get("sanitize.json"):
         assert (found["different"], found["reports"]) == (0, 0)
     if found := figures.get("coverage.json"):

@@ -250,6 +250,14 @@ def test_damage_is_named(unpacked: Path, change: Callable[[Path], None], said: s
         pass
 
 
+def test_a_file_that_lies_elsewhere_is_none_of_the_pack(unpacked: Path, tmp_path: Path) -> None:
+    """A link to the same bytes has the right hash now; what it leads to can be changed after the check."""
+    (unpacked / "trace.csv").rename(tmp_path / "elsewhere.csv")
+    (unpacked / "trace.csv").symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(StoreError, match=r"trace\.csv of the evidence pack was changed"), open_pack(unpacked):
+        pass
+
+
 def deep(folder: Path) -> None:
     (folder / "versions.json").write_text("[" * 200_000)
     relist(folder)
@@ -272,7 +280,13 @@ def of_others(folder: Path) -> None:
     relist(folder)
 
 
-@pytest.mark.parametrize("change", [deep, no_table, strange_result, of_others])
+def of_another_definition(folder: Path) -> None:
+    """Results of flights that have the same names, and were ordered otherwise."""
+    change_lines(folder, "results.jsonl", lambda line: line | {"digest": "0" * 64})
+    recount(folder)
+
+
+@pytest.mark.parametrize("change", [deep, no_table, strange_result, of_others, of_another_definition])
 def test_a_hostile_pack_ends_with_a_sentence(unpacked: Path, change: Callable[[Path], None]) -> None:
     change(unpacked)
     with pytest.raises(StoreError, match="damaged"), open_pack(unpacked):

@@ -95,3 +95,17 @@ def test_traces_are_packed(flown: tuple[Store, Campaign], tmp_path: Path) -> Non
     store, campaign = flown
     (store.trace_folder("night") / "one.parquet").unlink()
     assert "traces/one.parquet" not in write_evidence(store, campaign, tmp_path / "pack.zip")  # lost: left out
+
+
+def test_a_campaign_with_open_flights_does_not_call_itself_complete(tmp_path: Path) -> None:
+    cases = flight_cases(3)
+    said = {}
+    with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
+        campaign = store.create("night", "", {"suite.toml": "schema = 1\n"}, cases)
+        for flown in (2, 3):
+            store.write(campaign, [(flown - 1, result_of(cases[flown - 1])), (0, result_of(cases[0]))])
+            write_evidence(store, campaign, tmp_path / f"{flown}.zip")
+            with zipfile.ZipFile(tmp_path / f"{flown}.zip") as pack:
+                text = pack.read("README.txt").decode()
+                said[flown] = (json.loads(pack.read("versions.json"))["complete"], "NOT COMPLETE: 1 flights" in text)
+    assert said == {2: (False, True), 3: (True, False)}

@@ -118,3 +118,16 @@ def test_speed_by_lift_follows_the_accelerometer_at_once() -> None:
     gained = float(log["block.without"][-1] - log["block.without"][0])
     assert abs(gained - 2.0 * 0.5) < 0.15  # m/s: the lift pulls back over 3 s
     assert np.all(np.diff(log["block.without"].ravel()) > 0)
+
+
+def test_tube_that_is_off_by_twice_the_tolerance_is_replaced_without_patience() -> None:
+    """Three times the speed: the lagged logarithm of it passes twice the tolerance 0.79 s later."""
+    tolerance, lag, reading = 0.3, 1.0, 3.0
+    at_once_s = -lag * math.log(1 - 2 * tolerance / math.log(reading))
+    patient_s = -lag * math.log(1 - tolerance / math.log(reading)) + 1.0  # when a smaller error would be noticed
+    state = start(model())
+    flies(state, 3.0, tube=TRIM)
+
+    assert flies(state, at_once_s - 0.1, tube=reading * TRIM)["trusted"] == 1.0
+    assert flies(state, 0.2, tube=reading * TRIM)["trusted"] == 0.0
+    assert at_once_s + 0.1 < patient_s - 0.3

@@ -194,3 +194,16 @@ def test_vibration_that_all_units_feel_votes_none_of_them_out() -> None:
         log = run(state, state.time_s + IMU_S, log_s=IMU_S)
         if tick > 50:
             assert log["block.healthy"][-1] == 1.0 and not any(log[f"block.faulty_{n}"][-1] for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize(("offset", "healthy"), [(4.0, 1.0), (12.0, 0.0)])
+def test_the_last_two_of_three_must_differ_more_than_two_of_two(offset: float, healthy: float) -> None:
+    """Each is half of the offset from their mean: 2 and 6 thresholds; two of two may differ by 1, these by 4."""
+    events = [ParamEvent("imu/2.alive", 0.0, start_s=3.0), ParamEvent("imu/1.offset[2]", offset, start_s=5.0)]
+    _, log = flown(3, *events, until_s=8.0)
+
+    late = log.time_s > 6.0
+    assert (
+        faults(log, 2)[:, late].min() == 1.0 and faults(log, 1)[:, late].max() == faults(log, 3)[:, late].max() == 0.0
+    )
+    np.testing.assert_array_equal(log.all_lanes("voter.healthy")[:, late], healthy)

@@ -37,3 +37,13 @@ def test_a_closed_throttle_brakes_and_stays_finite() -> None:
     found = outputs_at(model(), {"throttle": [0.0, 1e-6], "airspeed": 15.0})["thrust"]
 
     assert np.isfinite(found).all() and (found < 0).all()
+
+
+def test_health_scales_the_speed_and_blade_health_the_thrust() -> None:
+    whole, slowed, worn = outputs_at(
+        model(), {"throttle": 0.8, "airspeed": 15.0}, {"health": [1.0, 0.75, 1.0], "blade_health": [1.0, 1.0, 0.6]}
+    )["thrust"].ravel()
+
+    slower = outputs_at(model(), {"throttle": 0.75 * 0.8, "airspeed": 15.0})["thrust"].item()
+    assert abs(slowed / slower - 1) < 1e-12 and slowed < 0.6 * whole  # thrust at rest goes with the square of the speed
+    assert abs(worn / (0.6 * whole) - 1) < 1e-12

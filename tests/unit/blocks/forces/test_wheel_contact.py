@@ -19,6 +19,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.runtime.log import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.testing.alone import alone, outputs_at
 
 MASS, G, FRICTION = 11.0, 9.81, 0.6
 RESISTANCE, BRAKE, CORNERING, GRIP = 0.03, 0.3, 10.0, 4000.0
@@ -160,3 +161,19 @@ def test_wheels_that_are_no_points_are_refused() -> None:
         WheelContact(3, wheels=(1, 4))
     with pytest.raises(ModelError, match=r"\[2\] are no wheels"):
         WheelContact(3, wheels=(1,), steered=(2,))
+
+
+@pytest.mark.parametrize("brake", [0.0, 0.4, 0.8, 1.0])
+def test_forces_of_a_sliding_wheel_lie_on_the_friction_circle(brake: float) -> None:
+    """It slides ahead and aside, so that both are at their limits: the braked one has the less side force."""
+    gear = {**GEAR, "points": [[0.0], [0.0], [HEIGHT_M]], "grip_damping": 1e4, "brake_friction": 0.55}
+    found = outputs_at(
+        alone(WheelContact(1, wheels=(1,), braked=(1,)), **gear),
+        {"p_NB_N": [0.0, 0.0, 0.005 - HEIGHT_M], "R_NB": np.eye(3).ravel(), "v_NB_N": [3.0, 2.0, 0.0], "brake": brake},
+    )
+
+    load = GEAR["stiffness"] * 0.005
+    ahead, aside, _ = found["force_B"][0]
+    assert ahead == pytest.approx(-(RESISTANCE + 0.55 * brake) * load)
+    assert aside == pytest.approx(-math.sqrt((FRICTION * load) ** 2 - ahead**2))
+    assert found["load"].item() == pytest.approx(load)

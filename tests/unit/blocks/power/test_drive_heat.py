@@ -79,6 +79,17 @@ def test_supply_is_taken_back_near_the_limit_only_where_asked_for() -> None:
     assert derated["fed"][-1] == pytest.approx(0.6)
 
 
+def test_a_hot_controller_derates_although_the_winding_is_cold() -> None:
+    """All of the loss in the controller: 298.15 + 20 (P) K with a limit of 383.15 K, below that of the winding."""
+    band, least = 20.0, 0.6
+    for power, over in ((4.5, 1.0), (4.0, 0.0)):
+        found = heated(power, 300.0, controller_share=1.0, derate_band=band, derate_least=least)
+        at = AIR_K + 20.0 * power
+        assert found["controller"][-1] == pytest.approx(at) and found["winding"][-1] == pytest.approx(AIR_K)
+        assert found["over"][-1] == over
+        assert found["fed"][-1] == pytest.approx(1 - (1 - least) * min(max(1 + (at - 383.15) / band, 0.0), 1.0))
+
+
 def test_hovering_quadcopter_warms_up_to_the_closed_form(tmp_path: Path) -> None:
     path = tmp_path / "warm.toml"
     path.write_text(

@@ -103,6 +103,28 @@ def test_bmp388_compensated_by_the_data_sheet_gives_back_pressure_and_temperatur
     assert t == pytest.approx(31.5, abs=1e-3) and p == pytest.approx(95432.1, abs=0.05)  # one LSB is 0.015 Pa
 
 
+@pytest.mark.parametrize(("enabled", "ready"), [(b"\x11", 0x10 | 0x20), (b"\x12", 0x10 | 0x40), (b"\x13", 0x10 | 0x60)])
+def test_bmp388_is_ready_with_what_was_enabled(enabled: bytes, ready: int) -> None:
+    """A forced measurement of the pressure (.0), the temperature (.1) or both; status .5 and .6 say which."""
+    bus = I2cBus([make_chip("bmp388", pressure=95432.1, temperature=300.0)])
+    bus.transfer(0, 0x76, b"\x1b" + enabled, 0)
+    assert bus.transfer(1_000, 0x76, b"\x03", 1).data == b"\x10"
+    assert bus.transfer(50_000_000, 0x76, b"\x03", 1).data == bytes([ready])
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown"), [(2046.0, 2046), (2049.0, -4096), (-2046.0, -2046), (-2050.0, -4096), (3000.0, -4096)]
+)
+def test_hmc5883l_marks_what_is_beyond_twelve_bits(counts: float, shown: int) -> None:
+    """Its converter has 12 bits, -2048 to 2047; all beyond is shown as -4096, at every gain."""
+    for place, gain in enumerate((1370.0, 1090.0, 820.0, 660.0, 440.0, 390.0, 330.0, 230.0)):
+        bus = I2cBus([make_chip("hmc5883l", field_x=counts / gain * 1e-4, field_y=1e-5)])
+        bus.transfer(0, 0x1E, bytes([0x01, place << 5]), 0)
+        bus.transfer(0, 0x1E, b"\x02\x01", 0)
+        x, _, y = struct.unpack(">3h", bus.transfer(20_000_000, 0x1E, b"\x03", 6).data)
+        assert x == shown and y == round(0.1 * gain)
+
+
 def test_icm20689_shows_force_rate_and_temperature_in_its_ranges() -> None:
     chip = make_chip("icm20689", accel_z=9.80665, gyro_x=math.radians(100), temperature=273.15 + 35)
     for place, value in ((0x6B, 0x01), (0x1B, 0x18), (0x1C, 0x18), (0x1A, 0x07), (0x1D, 0x08)):
@@ -202,6 +224,17 @@ def test_icm42688p_records_carry_20_bits_and_ticks_of_7_7_8() -> None:
     assert z / 32768 == pytest.approx(1 / 3, abs=1e-4)
     stamps = [struct.unpack(">H", record[15:17])[0] for record in records[1:]]
     assert sum(stamps) == pytest.approx(19 * 125e-6 / 17.067e-6, abs=1) and set(stamps) == {7, 8}
+
+
+def test_icm42688p_scales_forces_and_rates_each_by_its_own_range() -> None:
+    """The ranges are 16 >> n g and 2000 >> n deg/s; a register of 16 bits holds each."""
+    for force, rate in ((0, 0), (1, 3), (3, 1)):
+        chip = make_chip("icm42688p", accel_z=9.80665 / 2, gyro_y=math.radians(100))
+        for place, value in ((0x4E, 0x0F), (0x4F, 0x03 | rate << 5), (0x50, 0x03 | force << 5)):
+            chip.transfer(1_000_000, bytes([place, value]))
+        z, _, y = struct.unpack(">3h", chip.transfer(3_500_000, b"\xa3" + bytes(6))[1:])
+        assert z == 0.5 * 32768 / (16 >> force)
+        assert y == round(100 * 32768 / (2000 / 2**rate))
 
 
 def test_a_chip_that_is_not_there_does_not_acknowledge_and_a_missing_select_reads_ones() -> None:
