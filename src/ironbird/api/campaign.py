@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ironbird.campaign.difference import compare
+from ironbird.campaign.difference import check_meaning, compare
 from ironbird.campaign.session import begun_campaign, store_with
 from ironbird.errors import IronbirdWarning, StoreError
 from ironbird.flight.words import VERDICTS
@@ -155,13 +155,15 @@ class Campaign:
         with self._reading() as store:
             return write_campaign_folder(store, self._stored, Path(folder) if folder is not None else self.folder)
 
-    def diff(self, after: Campaign | str) -> Difference:
+    def diff(self, after: Campaign | str, *, other_meaning: bool = False) -> Difference:
         """Compare this campaign (before) with a later one, flight by flight.
 
         Parameters
         ----------
         after : Campaign or str
             The later campaign, or its name in the same store.
+        other_meaning : bool
+            Compare also if one of the two has verdicts of version 0.1, which mean less.
 
         Returns
         -------
@@ -173,6 +175,7 @@ class Campaign:
         if not isinstance(later, Campaign):
             with self._reading() as store:
                 later = Campaign(store, store.campaign(later))
+        check_meaning([self._stored, later._stored], other_meaning)
         return compare(self.flights, later.flights, [self._cases(), later._cases()])
 
     def fly(self, flight_id: str) -> Flight:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ironbird.campaign.case import LABELS, FlightCase
+from ironbird.campaign.identity import earlier_meaning
 from ironbird.campaign.margins import unit_of
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.store import Campaign
 from ironbird.errors import StoreError
 from ironbird.flight.judge import Judgement
 from ironbird.flight.words import ERROR, FAIL, PASS, VOID
@@ -169,6 +171,16 @@ class Difference:
             "only_after": self.only_after,
             "same": self.same,
         }  # fmt: skip
+
+
+def check_meaning(campaigns: Sequence[Campaign], allowed: bool) -> None:
+    """Raise if verdicts of two campaigns do not mean the same, unless that is allowed."""
+    earlier = [campaign for campaign in campaigns if earlier_meaning(campaign.ironbird)]
+    if len(earlier) == 1 and not allowed:
+        raise StoreError(
+            f"campaign {earlier[0].name} has {earlier_meaning(earlier[0].ironbird)}; "
+            "--other-meaning compares all the same"
+        )
 
 
 def _number(value: float) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,7 @@ from ironbird.vehicles.names import CATALOG
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict
+FIRST_MEANING = (0, 2)  # first version whose verdicts mean what docs/guide/verdicts.md says (decision records 75, 77)
 ARITHMETIC = ("casadi", "numpy")  # third-party packages that compute and judge the numbers
 
 
@@ -117,6 +119,20 @@ def software_changed(version: str, code: str | None) -> str:
     if code != software():
         return f"begun with other code of Ironbird {version} ({code[:12]}, this is {software()[:12]})"
     return ""
+
+
+def earlier_meaning(version: str | None) -> str:
+    """What verdicts of another version do not say, as text; empty if they mean what those of this one do.
+
+    A flight of which no version was noted is an earlier one.
+    """
+    parts = re.findall(r"\d+", version or "")[:2]
+    if tuple(map(int, parts)) >= FIRST_MEANING:
+        return ""
+    return (
+        f"verdicts of Ironbird {version or '0.1'}: a pass does not say that the mission was flown, and requirements "
+        "were judged at the rows of the log alone; fly it again for verdicts of today"
+    )
 
 
 def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mapping[str, str]]) -> str:

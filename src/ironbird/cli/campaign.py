@@ -275,12 +275,20 @@ def list_campaigns(
             return
         for database in stores:
             rows = [
-                (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), c.title or c.name)
+                (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), _titled(c))
                 for s, c, n in found
                 if s is database
             ]
             title = f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns"
             print_columns(("name", "begun", *COUNTED, "title"), rows, title)
+
+
+def _titled(campaign: Campaign) -> str:
+    """The title of a campaign; with its version if its verdicts mean less than those of today."""
+    from ironbird.campaign.identity import earlier_meaning
+
+    title = campaign.title or campaign.name
+    return f"{title} (verdicts of {campaign.ironbird})" if earlier_meaning(campaign.ironbird) else title
 
 
 def _begun(created: str) -> str:
@@ -356,6 +364,7 @@ def show(
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
     with errors():
         check_campaign(store, name, flight=flight)
+    from ironbird.campaign.identity import earlier_meaning
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
@@ -379,6 +388,8 @@ def show(
             ]  # fmt: skip
             heads = ("case", "as expected", *COUNTED[:-1], "failures", "worst flight", "why")
             print_columns(heads, lines, campaign.title or name, optional=("worst flight", "failures"))
+            if note := earlier_meaning(campaign.ironbird):
+                typer.secho(note, fg="yellow", err=True)
             return
         case = database.case(campaign, flight)
         result = next((r for r in database.results(campaign) if r.id == flight), None)
@@ -405,6 +416,9 @@ def diff(
         bool, typer.Option("--any", help="Exit code 1 for any difference, also for a better verdict or a moved margin.")
     ] = False,
     all_: Annotated[bool, typer.Option("--all", help=f"Print every line, not {MOST_SHOWN} of each kind.")] = False,
+    other_meaning: Annotated[
+        bool, typer.Option("--other-meaning", help="Compare also if one of the two has verdicts of version 0.1.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if something got worse.
@@ -415,11 +429,12 @@ def diff(
     """
     with errors():
         check_campaign(store, before, after)
-    from ironbird.campaign.difference import compare
+    from ironbird.campaign.difference import check_meaning, compare
 
     with errors():
         database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
+        check_meaning(both, other_meaning)
         with working(f"comparing campaigns {before} and {after}"):
             cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
             found = compare(database.results(both[0]), database.results(both[1]), cases)

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow, combinations, coverage
+from ironbird.campaign.identity import earlier_meaning
 from ironbird.campaign.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.campaign.result import FlightResult, worst_key
 from ironbird.campaign.search import Map
@@ -91,11 +92,12 @@ def _content(
     return {
         "name": campaign.name,
         "title": campaign.title,
-        "ok": counts["open"] == 0 and exit_code(results) == 0,
+        "ok": counts["open"] == 0 and exit_code(results) == 0 and not earlier_meaning(campaign.ironbird),
         "headline": ", ".join(f"{counts[v]} {v}" for v in (*VERDICTS, "open") if counts[v]) or "nothing flown",
         "counts": counts,
         "version": campaign.ironbird,
         "lead": [
+            *filter(None, [earlier_meaning(campaign.ironbird)]),
             f"{sum(counts.values())} flights of {len({c.case_id for c in cases.values()})} cases",
             f"{sum(r.ended_s for r in results) / 3600:.2f} h in the air",
             f"{judged} judged on their requirements",

@@ -1,13 +1,17 @@
 """Two campaigns side by side."""
 
+import contextlib
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from campaign_data import flight_case, flight_cases, result_of
 
-from ironbird.campaign.difference import compare
+from ironbird.campaign.difference import check_meaning, compare
+from ironbird.campaign.identity import earlier_meaning
+from ironbird.campaign.store import Store
 from ironbird.errors import StoreError
 from ironbird.flight.judge import Judgement
 
@@ -124,3 +128,17 @@ def test_a_margin_that_moved_has_its_requirement_and_unit() -> None:
     after = replace(before, judgements=[judged("steady", 0.1), judged("upright", 0.25)])
     (moved,) = compare([before], [after]).margins
     assert (moved.requirement, moved.unit, moved.before.margin, moved.after.margin) == ("upright", "rad", 0.5, 0.25)
+
+
+def test_verdicts_of_an_earlier_meaning_are_named_and_not_mixed(tmp_path: Path) -> None:
+    with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
+        now = store.create("now", "", {}, flight_cases(2))
+        before = replace(store.create("before", "", {}, flight_cases(2)), ironbird="0.1.0")
+    assert earlier_meaning("0.2.0") == earlier_meaning("0.10.3") == earlier_meaning("1.0") == ""
+    assert earlier_meaning("0.1.0") and earlier_meaning(None) and earlier_meaning("")
+    for pair in ([before, now], [now, before]):
+        with pytest.raises(StoreError, match=r"campaign before has verdicts of Ironbird 0\.1\.0: a pass does not say"):
+            check_meaning(pair, False)
+        check_meaning(pair, True)
+    check_meaning([before, before], False)
+    check_meaning([now, now], False)
