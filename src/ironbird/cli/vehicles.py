@@ -56,12 +56,14 @@ def check_vehicle(
 ) -> None:
     """Check vehicle files: each problem with its line, key, and how to cure it. Exit code 2 if there is any.
 
-    Reads the file and its base, checks keys, ranges, provenance and plausibility, and builds the diagram; nothing is
-    compiled or flown. Numbers that are possible but unlikely are warnings.
+    Reads the file and its base, checks keys, ranges, provenance and plausibility, builds the diagram, and compares its
+    fastest modes with the step of integration; nothing is compiled or flown. Numbers that are possible but unlikely are
+    warnings.
     """
     import warnings
 
-    from ironbird.errors import PlausibilityWarning, VehicleError
+    from ironbird.compiler.compiled import check_integration
+    from ironbird.errors import ModelError, PlausibilityWarning, VehicleError
     from ironbird.files.problems import Problem
     from ironbird.vehicles.load import load_vehicle
 
@@ -74,8 +76,12 @@ def check_vehicle(
                 try:
                     loaded = load_vehicle(name)
                     entry |= {"id": loaded.id, "template": loaded.spec.template, "assumed": loaded.spec.assumed()}
+                    steps = loaded.integration
+                    check_integration(loaded.diagram, step_s=steps.step_s, method=steps.method)
                 except VehicleError as error:
                     entry["problems"] = error.problems
+                except ModelError as error:
+                    entry["problems"] = [f"{name}: {error}"]
             entry["warnings"] = list(dict.fromkeys(str(warning.message) for warning in noted))
     if as_json:
         for entry in report.values():

@@ -10,15 +10,16 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ironbird.compiler import model_cache, native
 from ironbird.compiler.flatten import Flat, flatten, lay_out
 from ironbird.compiler.generate import METHODS, Source, generate
+from ironbird.compiler.stability import Modes, check_step
 from ironbird.errors import ModelError, UnknownNameError, shortened
 from ironbird.files.work import working
 from ironbird.model.diagram import Diagram, as_column
@@ -184,6 +185,31 @@ class CompiledModel:
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
         return column
 
+    @functools.cached_property
+    def modes(self) -> Modes:
+        """The modes of the continuous part, for any values of its parameters."""
+        return Modes(self.flat)
+
+    def check_step(self, settings: Mapping[str, Number | np.ndarray]) -> None:
+        """Raise `ModelError` if the step is too long with these values of parameters in place of the model's own.
+
+        Modes are computed only if the values differ so much that one could be too fast: none is taken to change by more
+        than the product of the squared ratios. Initial values and parameters of sampled parts do not matter.
+        """
+        flat, ratio = self.flat, np.float64(1.0)
+        values, begins = flat.values.copy(), set(flat.initial_of.values())
+        for path, value in settings.items():
+            name = path.partition("[")[0]
+            block = flat.diagram.blocks.get(name.rpartition(".")[0])
+            if name in flat.p.start and name not in begins and block is not None and not block.is_sampled:
+                rows = self.param_rows(path)
+                values[rows] = self.check_value(path, value)
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    ratios = np.nan_to_num(np.abs(values[rows] / flat.values[rows]), nan=1.0)  # 0 for 0
+                    ratio *= np.max(np.maximum(ratios, 1 / ratios)) ** 2
+        if ratio > max(self.source.slack, 1.0):
+            check_step(flat, self.method, values, self.modes)
+
     def check_values(self, path: str, values: Sequence[Number | np.ndarray]) -> np.ndarray:
         """Several values of a parameter as rows of a table, each checked as `check_value` does."""
         rows = self.param_rows(path)
@@ -219,7 +245,8 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     Raises
     ------
     ModelError
-        If the diagram is not complete, has an algebraic loop, or units do not fit: all problems.
+        If the diagram is not complete, has an algebraic loop, or units do not fit: all problems. Or if the method is
+        not stable with this step, because a part is too fast.
 
     Examples
     --------
@@ -236,10 +263,19 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
     with without_collection(), working(f"writing the equations of {diagram.name} as C, once"):
         flat = flatten(diagram, step_s)
-        source = generate(flat, method)
+        slack = check_step(flat, method)
+        source = replace(generate(flat, method), slack=slack)
     if key:
         model_cache.keep(key, source)
     return CompiledModel(flat, method, source)
+
+
+def check_integration(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> None:
+    """Raise `ModelError` if a diagram is wrong or too fast for the step, as `compile_model` does; writes no code."""
+    described = model_cache.description(diagram)
+    if not described or model_cache.read(model_cache.key_of(described, step_s, method)) is None:
+        with without_collection(), working(f"checking the equations of {diagram.name}"):
+            check_step(flatten(diagram, step_s), method)
 
 
 @contextlib.contextmanager

@@ -24,10 +24,14 @@ _READ = (
 
 @dataclass
 class Source:
-    """C text of a model, and its number of operations in one call of each function."""
+    """C text of a model, its number of operations in one call of each function, and how much longer its step could be.
+
+    `slack` is the longest stable step over the model's; 1 where it is not known.
+    """
 
     text: str
     operations: dict[str, int]
+    slack: float = 1.0
 
 
 @dataclass

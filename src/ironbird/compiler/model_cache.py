@@ -23,7 +23,7 @@ from ironbird.compiler.generate import Source
 from ironbird.errors import IronbirdError
 from ironbird.model.diagram import Diagram
 
-FORMAT = 1
+FORMAT = 2
 
 
 @functools.cache
@@ -85,14 +85,14 @@ def read(key: str) -> Source | None:
         operations = content["operations"]
         if content["format"] != FORMAT or not all(isinstance(count, int) for count in operations.values()):
             return None
-        return Source(text.decode(), {str(name): count for name, count in operations.items()})
+        return Source(text.decode(), {str(name): count for name, count in operations.items()}, float(content["slack"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def keep(key: str, source: Source) -> None:
     """Store a model in the cache; a failure is ignored."""
-    head = json.dumps({"format": FORMAT, "operations": source.operations})
+    head = json.dumps({"format": FORMAT, "operations": source.operations, "slack": source.slack})
     with contextlib.suppress(OSError, IronbirdError):
         path = _path(cache.cache_folder(), key)
         cache.make_folder("models")

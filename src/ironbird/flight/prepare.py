@@ -231,7 +231,10 @@ def names_in(model: CompiledModel) -> Names:
 def prepare(model: CompiledModel, orders: Sequence[Order]) -> RunState:
     """A run state at time zero with an order in each lane: parameters set, faults scheduled."""
     state = start(model, lanes=len(orders), seed=[order.seed for order in orders])
-    for path, values in _by_path([_params_of(order, model) for order in orders]):
+    params = [_params_of(order, model) for order in orders]
+    for order in orders:
+        model.check_step({path: value for path, value in order.settings.items() if path not in at.STARTS})
+    for path, values in _by_path(params):
         shared = (
             len(values) == len(orders) and len({np.asarray(value, float).tobytes() for value in values.values()}) == 1
         )

@@ -5,10 +5,11 @@ A block is independent of files, clocks and autopilots, holds no values, and is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, TypeVar
 
 import casadi as ca
+import numpy as np
 
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.signal import Clock, In, Noise, Out, Param, Signal, State
@@ -128,6 +129,16 @@ class Block:
     def is_sampled(self) -> bool:
         """Whether outputs are computed at samples and held."""
         return self.sample_s is not None
+
+    def engaged(
+        self, inputs: Mapping[str, np.ndarray], params: Mapping[str, np.ndarray]
+    ) -> Sequence[Mapping[str, np.ndarray]]:
+        """Values of inputs and states with which the block acts, if it does nothing at the start, as feet in the air.
+
+        The step of integration is checked with each of them (`ironbird.compiler.stability`); there are none by default.
+        Matrices come column by column; of inputs only those with a source are there.
+        """
+        return ()
 
     def derivative(self, x: View, u: View, p: View) -> Rates:
         """Time derivative of each state of a continuous block."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
+import numpy as np
 
 from ironbird.model.block import Block, Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 RELEASE_S = 0.005  # how fast a bristle relaxes in the air
+PRESSED_M = 1e-3  # m by which the lowest points are pressed in for the check of the step
+SLIDING = 1.01  # deflection of a bristle that slides, over that at the limit of friction
 STICK_SHARE = 0.97  # share of the greatest deflection below which nothing slips [Dupont2002]; less creeps in gusts
 
 
@@ -55,6 +60,20 @@ class GroundContact(Block):
         self.points = points
         self.declare("points", Param(unit="m", shape=(3, points), frame="B", doc="contact points, one per column"))
         self.declare("bristles", State(unit="m", shape=2 * points, init=0.0, doc="deflections along the ground"))
+
+    def engaged(
+        self, inputs: Mapping[str, np.ndarray], params: Mapping[str, np.ndarray]
+    ) -> list[Mapping[str, np.ndarray]]:
+        """The ground at a height at which the lowest points are pressed in: they stick, slide north, slide east."""
+        if not {"p_NB_N", "R_NB"} <= set(inputs):
+            return []
+        slope, place = (inputs.get(name, np.zeros(2)) for name in ("slope", "place"))
+        feet = inputs["p_NB_N"] + params["points"].reshape(-1, 3) @ inputs["R_NB"].reshape(3, 3)
+        below = feet[:, 2] - (feet[:, :2] - place) @ slope
+        ground = np.array([below.max() - PRESSED_M])
+        limit_m = params["friction"] * params["stiffness"] * PRESSED_M / params["grip_stiffness"]
+        sliding = [np.tile(SLIDING * limit_m * axis, self.points) for axis in np.eye(2)]
+        return [{"ground_z": ground}, *({"ground_z": ground, "bristles": bristles} for bristles in sliding)]
 
     def _point(self, x: View, u: View, p: View, i: int) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Force and moment in N, normal load, rate of the bristle of one point."""
