@@ -238,6 +238,17 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
     assert "redefined in" in said and "requirements" in said and "until_s" in said and "pass -> fail" in said
 
 
+def test_coverage(place: Path) -> None:
+    said = " ".join(ironbird("campaign", "coverage", "base").output.split())
+    assert "4 of 4 values" in said and "more faults that were not flown: --all prints them" in said
+    assert (
+        "not flown: quad_f450: rotor.speed_loss@1: 2, 3, 4" in ironbird("campaign", "coverage", "base", "--all").output
+    )
+    ironbird("campaign", "coverage", "base", "--at-least", "90", code=1)
+    found = json.loads(ironbird("campaign", "coverage", "base", "--json").stdout)
+    assert 0 < found["share"] < 0.1 and found["cases"][0]["planned"] == 4
+
+
 def test_export(place: Path) -> None:
     for name in ("t.csv", "t.json", "t.parquet"):
         assert f"6 flights: {name}" in ironbird("campaign", "export", "base", name).output

@@ -73,6 +73,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "board.provant": {"--until 1 --out provant": TABLES},
     "board.trace": {f"{ROOT}/tests/data/chip_traces/px4_icm20689.txt --chip icm20689": TABLES},
     "campaign.dataset": {"cases.toml --out set": TABLES},
+    "campaign.coverage": {"first": "ironbird/campaign-coverage/1"},
     "campaign.diff": {"first second": "ironbird/campaign-difference/2"},
     "campaign.list": {"": "ironbird/campaigns/1"},
     "campaign.map": {"cases.toml body.mass fault.1.severity --points 3 --out map.svg": TABLES},

@@ -5,22 +5,29 @@ Project tables are requirements and failure modes that a project provides as CSV
 
 from __future__ import annotations
 
+import bisect
 import csv
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 from ironbird.blocks.controllers.mission_table import MODES
-from ironbird.campaign.case import FlightCase
+from ironbird.campaign.case import FlightCase, Spread
+from ironbird.campaign.planned import Planned
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.summary import planned_tables
 from ironbird.errors import IronbirdError
+from ironbird.files.problems import Source
 from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 
 VACUOUS = "vacuous"  # of a flight that passed without putting a requirement to the test
 OPEN, BY_TAG = "open", "by tag only"
 BINS = 4  # into which a continuous parameter is divided
+MOST_LEVELS = 32  # values of a parameter that count one by one where its plan is not known
 
 
 def mode_name(number: float) -> str:
@@ -42,27 +49,119 @@ class Combinations:
         return self.covered / self.total if self.total else 1.0
 
 
-def combinations(results: Sequence[FlightResult], strength: int) -> Combinations:
-    """t-way coverage of one case's varied parameters; numbers with many values count in four bins of equal width."""
-    names = sorted({name for result in results for name in result.values})
-    levels: dict[str, dict[float | str, int]] = {}
-    for name in names:
-        values = sorted({r.values[name] for r in results if name in r.values}, key=lambda v: (isinstance(v, str), v))
-        numbers = [v for v in values if isinstance(v, float | int)]
-        if len(values) > BINS and len(numbers) == len(values):
-            low, high = min(numbers), max(numbers)
-            levels[name] = {v: min(BINS - 1, int(BINS * (v - low) / (high - low))) for v in numbers}
+@dataclass(frozen=True)
+class Levels:
+    """What is counted of a varied parameter: its planned values, or ranges between edges."""
+
+    values: tuple[float | str, ...] = ()
+    edges: tuple[float, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of levels."""
+        return len(self.values) or len(self.edges) + 1
+
+    def level(self, value: float | str) -> int:
+        """Number of the level of a value; -1 if the plan does not have it."""
+        if self.edges:
+            return bisect.bisect_right(self.edges, float(value))
+        return self.values.index(value) if value in self.values else -1
+
+
+def planned_levels(planned: Sequence[FlightCase], spreads: Mapping[str, Spread] | None = None) -> dict[str, Levels]:
+    """Levels of each varied parameter of a case: all values of a list or range, four equal shares of a distribution.
+
+    `spreads` are the parameters of the case's file; without one the values of the `planned` flights count, in bins if
+    they are numbers and too many.
+    """
+    levels = {}
+    for name in sorted({name for case in planned for name in case.values}):
+        spread = (spreads or {}).get(name)
+        if spread is not None:
+            known = spread.levels()
+            shares = [cast(float, spread.at(number / BINS)) for number in range(1, BINS)] if known is None else []
+            levels[name] = Levels(tuple(known or ()), tuple(shares))
+            continue
+        values = {case.values[name] for case in planned if name in case.values}
+        numbers = sorted(value for value in values if not isinstance(value, str))
+        if len(numbers) == len(values) > MOST_LEVELS:
+            low, high = numbers[0], numbers[-1]
+            levels[name] = Levels(edges=tuple(low + (high - low) * number / BINS for number in range(1, BINS)))
         else:
-            levels[name] = {v: i for i, v in enumerate(values)}
+            levels[name] = Levels(tuple(sorted(values, key=lambda value: (isinstance(value, str), value))))
+    return levels
+
+
+def combinations(results: Sequence[FlightResult], strength: int, levels: Mapping[str, Levels]) -> Combinations:
+    """How many of the planned combinations of `strength` parameters of one case were flown and judged."""
+    judged = [result for result in results if result.verdict in (PASS, FAIL)]
     covered = total = 0
-    for group in itertools.combinations(names, strength):
-        flown = {tuple(levels[n][r.values[n]] for n in group) for r in results if all(n in r.values for n in group)}
-        covered += len(flown)
-        size = 1
-        for name in group:
-            size *= max(levels[name].values()) + 1
-        total += size
+    for group in itertools.combinations(sorted(levels), strength):
+        flown = {
+            tuple(levels[n].level(r.values[n]) for n in group) for r in judged if all(n in r.values for n in group)
+        }
+        covered += sum(min(places) >= 0 for places in flown)
+        total += math.prod(levels[name].count for name in group)
     return Combinations(strength, covered, total)
+
+
+@dataclass(frozen=True)
+class CaseCoverage:
+    """What of one case's plan was flown and judged.
+
+    Attributes
+    ----------
+    id : str
+        Id of the case.
+    planned : int
+        Flights of the case in its file; those of the campaign if the file is not known.
+    flown : int
+        Flights that passed or failed.
+    combinations : list of Combinations
+        Values and pairs of values of the varied parameters.
+    """
+
+    id: str
+    planned: int
+    flown: int
+    combinations: list[Combinations]
+
+    def sentence(self) -> str:
+        """Values and pairs as text."""
+        words = {1: "values", 2: "pairs"}
+        return "; ".join(f"{part.covered} of {part.total} {words[part.strength]}" for part in self.combinations)
+
+
+def case_coverage(
+    source: Mapping[str, str], cases: Iterable[FlightCase], results: Iterable[FlightResult]
+) -> list[CaseCoverage]:
+    """What of each case's plan was flown: `source` has the files of the suite, `cases` are the campaign's flights."""
+    tables = planned_tables(source)
+    planned: dict[str, list[FlightCase]] = defaultdict(list)
+    for case in cases:
+        planned[case.case_id].append(case)
+    flown: dict[str, list[FlightResult]] = defaultdict(list)
+    for result in results:
+        flown[result.case_id].append(result)
+    rows = []
+    for case_id, flights in planned.items():
+        spreads, count = _plan_of(tables.get(case_id))
+        levels = planned_levels(flights, spreads)
+        parts = [combinations(flown[case_id], strength, levels) for strength in (1, 2) if strength <= len(levels)]
+        judged = sum(result.verdict in (PASS, FAIL) for result in flown[case_id])
+        rows.append(CaseCoverage(case_id, max(count, len(flights)), judged, parts))
+    return rows
+
+
+def _plan_of(table: dict[str, Any] | None) -> tuple[dict[str, Spread], int]:
+    """The varied parameters of a case's table and its number of flights; nothing if it cannot be read alone."""
+    if table is None:
+        return {}, 0
+    planned = Planned(table, Source(Path(), "", table), 0, None)
+    try:
+        return planned.variables, planned.count()
+    except (IronbirdError, ValueError, KeyError, TypeError, AttributeError):
+        return {}, 0
 
 
 @dataclass
@@ -85,9 +184,12 @@ def coverage(pairs: Iterable[tuple[FlightCase, FlightResult]]) -> Coverage:
     """Faults by phase, and transitions between modes, over all flights."""
     tables = Coverage()
     for case, result in pairs:
-        for injection, mode in zip(case.faults, result.fault_modes, strict=False):
-            tables.phases[injection.fault.id][mode_name(mode) if mode >= 0 else "not reached"] += 1
-            tables.verdicts[injection.fault.id][result.verdict] += 1
+        pairs_of_flight = zip(case.faults, result.fault_modes, strict=False)
+        begun = {(i.fault.id, mode_name(mode) if mode >= 0 else "not reached") for i, mode in pairs_of_flight}
+        for fault, mode in begun:
+            tables.phases[fault][mode] += 1
+        for fault in {fault for fault, _ in begun}:
+            tables.verdicts[fault][result.verdict] += 1
         names = [mode_name(mode) for _, mode in result.modes]
         tables.transitions.update(itertools.pairwise(names))
     return tables

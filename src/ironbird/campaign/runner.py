@@ -351,7 +351,7 @@ def _run(
                 "a worker has other code of Ironbird than this process: install the same version on all machines, then "
                 f"go on with 'ironbird campaign resume {campaign.name}'"
             )
-        store.write(campaign, zip(batch.numbers, result.flights, strict=True))
+        store.write(campaign, zip(batch.numbers, result.flights, strict=True), result.wall_s)
         state.done += len(result.flights)
         state.flown += len(result.flights)
         for flight in result.flights:

@@ -39,7 +39,7 @@ DEFAULT_FOLDER = Path("out") / "campaigns"
 PATIENCE_S = 60.0  # s to wait for a database that does not answer
 OPENING_S = 5.0  # the same when it is opened: it may be about to start
 FULL_BYTES = 1_000_000  # a disk with less is full
-HEAD = "0002"  # the newest migration
+HEAD = "0003"  # the newest migration
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
 MANY = 500  # numbers in one query
 Result = TypeVar("Result")
@@ -74,6 +74,7 @@ flights = sa.Table(
     sa.Column("result", sa.Text),
     sa.Column("ironbird", sa.String(40)),  # version that flew it; NULL if it was not noted
     sa.Column("software", sa.String(64)),  # hash of its code
+    sa.Column("wall_s", sa.Float),  # its share of the wall time of its batch; NULL if it was not noted
     sa.UniqueConstraint("campaign_id", "flight_id"),
     sa.Index("flight_by_verdict", "campaign_id", "verdict"),
 )
@@ -450,8 +451,10 @@ class Store:
         rows = self.patiently(lambda connection: connection.execute(query).all())
         return (read_case(campaign.name, flight_id, text) for flight_id, text in rows)
 
-    def write(self, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]]) -> int:
+    def write(self, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]], wall_s: float | None = None) -> int:
         """Store the results of a batch in one transaction; returns their number. Flights judged before do not change.
+
+        `wall_s` is the wall time of the batch, of which each flight gets an equal share.
 
         A result of another definition than the campaign's is refused, and the whole batch with it.
         """
@@ -487,6 +490,7 @@ class Store:
                 result=sa.bindparam("result"),
                 ironbird=ironbird_version(),
                 software=software(),
+                wall_s=None if wall_s is None else wall_s / len(rows),
             )
         )
 
@@ -526,6 +530,13 @@ class Store:
         )
         return self.patiently(lambda connection: connection.execute(query).mappings().all())
 
+    def wall_times(self, campaign: Campaign) -> dict[str, float]:
+        """Wall time in s of each judged flight of which it is known, by id: its share of its batch's."""
+        query = sa.select(flights.c.flight_id, flights.c.wall_s).where(
+            flights.c.campaign_id == campaign.id, flights.c.wall_s.is_not(None)
+        )
+        return {flight_id: wall_s for flight_id, wall_s in self.patiently(lambda c: c.execute(query).all())}
+
     def versions(self, campaign: Campaign) -> dict[tuple[str | None, str | None], int]:
         """Version and code of Ironbird that flew the judged flights, with the number of flights; None is unknown."""
         query = (
@@ -549,7 +560,9 @@ class Store:
             change = flights.update().where(
                 flights.c.campaign_id == campaign.id, flights.c.number == sa.bindparam("the_number")
             )
-            nothing = dict.fromkeys(("verdict", "margin", "score", "sha256", "result", "ironbird", "software"))
+            nothing = dict.fromkeys(
+                ("verdict", "margin", "score", "sha256", "result", "ironbird", "software", "wall_s")
+            )
             connection.execute(change.values(**nothing), [{"the_number": number} for number in damaged])
 
         if damaged:

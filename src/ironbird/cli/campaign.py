@@ -481,6 +481,55 @@ def _moved(moved: MovedMargin) -> str:
     return f"{moved.flight_id}: {moved.requirement}: margin {margin_text(moved.before)} -> {margin_text(moved.after)}"
 
 
+def coverage(
+    name: NameArgument,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT", help="Exit code 1 if less of the catalogue's faults on parts was flown.", min=0, max=100
+        ),
+    ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help=f"List every fault that was not flown, not {MOST_SHOWN}.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a campaign has tried: of its plan, and of the catalogue's faults on each part of its vehicles.
+
+    Flights that passed or failed count; void ones and errors show nothing. Faults that need a world, chips, firmware or
+    packets are left out.
+    """
+    with errors():
+        check_campaign(store, name)
+    from ironbird.campaign.coverage import case_coverage
+    from ironbird.campaign.fault_coverage import fault_coverage, not_flown, share_flown
+
+    with errors():
+        database = store_with(store, name)
+        campaign = database.campaign(name)
+        cases, results = list(database.cases(campaign)), database.results(campaign)
+        with working(f"counting what {name} has flown"):
+            plans, faults = case_coverage(campaign.source, cases, results), fault_coverage(cases, results)
+        share, flown = share_flown(faults), sum(row.flights > 0 for row in faults)
+        if as_json:
+            data = {
+                "cases": [{**vars(plan), "combinations": [vars(c) for c in plan.combinations]} for plan in plans],
+                "faults": [vars(row) for row in faults],
+                "share": share,
+            }
+            print_json({"campaign": name, **data}, "ironbird/campaign-coverage/1")
+        else:
+            rows = [(plan.id, str(plan.flown), str(plan.planned), plan.sentence()) for plan in plans]
+            print_columns(("case", "flown", "planned", "varied"), rows, f"{name}: the plan")
+            lines = [f"not flown: {v}: {f}: {', '.join(parts)}" for (v, f), parts in not_flown(faults).items()]
+            _print_some("faults that were not flown", lines, None if all_ else MOST_SHOWN)
+            typer.echo(f"{flown} of {len(faults)} faults of the catalogue on parts were flown ({100 * share:.1f} %)")
+    if at_least is not None and 100 * share < at_least:
+        typer.secho(f"less than {at_least:g} % of the catalogue's faults were flown", fg="red", err=True)
+        raise typer.Exit(1)
+
+
 def export(
     name: NameArgument,
     to: Annotated[Path, typer.Argument(help="A file that ends in .csv, .json or .parquet.")],

@@ -88,17 +88,8 @@ def _of_vehicle(faults: Iterable[Fault], vehicle: str) -> list[Fault]:
     from ironbird.vehicles.load import usual_control
 
     known = outline(vehicle, usual_control(vehicle))
-    there = "\n".join((*known.params(), *known.signals()))
-    return [fault for fault in faults if fault.needs == "part" and _has_parts(fault, there)]
-
-
-def _has_parts(fault: Fault, there: str) -> bool:
-    """Whether all targets are among some paths, one a line."""
-    import re
-
-    paths = [tap.signal for tap in fault.taps] or [change.target for change in fault.changes]
-    patterns = (re.escape(path).replace(r"\{instance\}", r"\w+").replace(r"\*", r"\w+") for path in paths)
-    return all(re.search(f"^{pattern}$", there, re.MULTILINE) for pattern in patterns)
+    there = (*known.params(), *known.signals())
+    return [fault for fault in faults if fault.needs == "part" and fault.parts_in(there)]
 
 
 def show_fault(

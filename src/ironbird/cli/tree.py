@@ -64,6 +64,7 @@ PLACES = {
     "campaign.list": "campaign:list_campaigns",
     "campaign.show": "campaign:show",
     "campaign.diff": "campaign:diff",
+    "campaign.coverage": "campaign:coverage",
     "campaign.report": "campaign:report",
     "campaign.export": "campaign:export",
     "campaign.rerun": "campaign:rerun",

@@ -146,6 +146,24 @@ class Fault:
         """Whether the target is one of several equal parts."""
         return any("{instance}" in change.target for change in self.changes)
 
+    def parts_in(self, paths: Iterable[str]) -> list[str]:
+        """Parts on which the fault can act in a vehicle with these parameters and signals, by number or name.
+
+        A list with an empty text if the fault has no instances, an empty list if the vehicle lacks what it acts on.
+        """
+        there = "\n".join(paths)
+        found: set[str] | None = None
+        for path in [tap.signal for tap in self.taps] or [change.target for change in self.changes]:
+            pattern = re.escape(path).replace(r"\{instance\}", r"(?P<part>\w+)", 1)
+            pattern = pattern.replace(r"\{instance\}", "(?P=part)").replace(r"\*", r"\w+")
+            matches = list(re.finditer(f"^{pattern}$", there, re.MULTILINE))
+            if not matches:
+                return []
+            if "{instance}" in path:
+                parts = {match["part"] for match in matches}
+                found = parts if found is None else found & parts
+        return sorted(found, key=lambda part: (not part.isdigit(), len(part), part)) if found is not None else [""]
+
 
 @dataclass(frozen=True)
 class Injection:

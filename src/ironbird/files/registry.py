@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ironbird.errors import IronbirdError, IronbirdWarning, UnknownNameError
-from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_file
+from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_files
 
 Part = TypeVar("Part")
 
@@ -107,8 +107,11 @@ class Registry(Mapping[str, str], Generic[Part]):
                     raise
                 warnings.warn(str(error), IronbirdWarning, stacklevel=2)
 
-    def file_of(self, name: str) -> Path | None:
-        """Source file of a loaded part that is not Ironbird's own, else None; it is part of what defines a flight."""
+    def files_of(self, name: str) -> list[Path]:
+        """Source files of a loaded part that is not Ironbird's own: its own and those of all modules that it imports.
+
+        They are part of what defines a flight.
+        """
         if name in self._own or name not in self:
-            return None
-        return source_file(self[name])
+            return []
+        return source_files(self[name])

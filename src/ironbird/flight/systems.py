@@ -77,7 +77,10 @@ def kind_of(control: str) -> Kind:
     """The kind of an external control system, by name."""
     if control not in OUTSIDE:
         raise UnknownNameError("control system", control, system_names(), listed_by="ironbird system list")
-    return OUTSIDE.load(control)
+    kind = OUTSIDE.load(control)
+    if missing := [key for key in ("name", "title", "summary") if not isinstance(getattr(kind, key, None), str)]:
+        raise OrderError(f"control system '{control}' at {OUTSIDE[control]} has no {missing[0]}: give its Kind a text")
+    return kind
 
 
 def loadable_kinds() -> Iterator[Kind]:
@@ -86,13 +89,15 @@ def loadable_kinds() -> Iterator[Kind]:
 
 
 def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Files outside Ironbird that a control system consists of, each with its hash: its kind, its programs."""
+    """Files outside Ironbird that a control system consists of, each with its hash.
+
+    They are its programs, the file of its kind, and the modules that this imports from outside installed packages.
+    """
     if not is_outside(control):
         return {}
     kind = kind_of(control)
     files = [Path(file) for file in kind.programs(read_options(kind, options))]
-    if source := OUTSIDE.file_of(control):
-        files.append(source)
+    files += OUTSIDE.files_of(control)
     return {str(file): _hash(file, file.stat().st_mtime_ns) for file in files if file.is_file()}
 
 

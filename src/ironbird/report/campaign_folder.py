@@ -16,6 +16,6 @@ def write_campaign_folder(store: Store, campaign: Campaign, folder: Path) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     results = store.results(campaign)
     write_campaign_page(store, campaign, folder / "report.html")
-    write_junit(folder / "junit.xml", campaign.name, results, list(store.cases(campaign)))
+    write_junit(folder / "junit.xml", campaign.name, results, list(store.cases(campaign)), store.wall_times(campaign))
     write_text(folder / "results.json", results_text(results, campaign.name))
     return folder / "report.html"

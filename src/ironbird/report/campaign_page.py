@@ -20,7 +20,8 @@ import numpy as np
 from markupsafe import Markup
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.coverage import TraceRow, combinations, coverage
+from ironbird.campaign.coverage import TraceRow, case_coverage, coverage
+from ironbird.campaign.fault_coverage import fault_coverage, not_flown
 from ironbird.campaign.identity import earlier_meaning
 from ironbird.campaign.margins import by_severity, margin_text, number_text, scale_of
 from ironbird.campaign.result import FlightResult, worst_key
@@ -40,6 +41,7 @@ MOST_PLOTS = 6  # of one case's margins
 MOST_VARIED = 12  # cases whose margins are drawn
 SYMBOLS = {"holds": "✓", "broken": "✗", "vacuous": "○"}  # not by colour alone
 MOST_REACTIONS = 200
+MOST_NOT_FLOWN = 100  # faults of the catalogue that are listed because they were not flown
 Json = dict[str, Any]
 SHOWN = (  # derived signal, title, unit and factor of the plots of a flight
     ("height", "height", "m", 1.0),
@@ -137,7 +139,7 @@ def _content(
         "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--pages", "failed", *where]),
         "paged": any(pages.values()),
         "maps": [{"title": title, "svg": map_plot(map_, title)} for title, map_ in maps],
-        **_coverage(pairs),
+        **_coverage(campaign, list(cases.values()), pairs),
         "repeat": shlex.join(["ironbird", "campaign", "rerun", campaign.name, first, *where]),
         "hashes": {"definition of all flights": campaign.digest, "results": _digest(results)},
         "symbols": SYMBOLS,
@@ -397,17 +399,12 @@ def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
     return [plot for plot in plots if plot]
 
 
-def _coverage(pairs: Sequence[tuple[FlightCase, FlightResult]]) -> Json:
-    covered = coverage(pairs)
-    modes = covered.modes
-    rows = []
-    for case_summary in by_case([result for _, result in pairs]):
-        flights = [result for _, result in pairs if result.case_id == case_summary.case_id]
-        count = len({name for flight in flights for name in flight.values})
-        if count:
-            parts = [combinations(flights, t) for t in (1, 2) if t <= count]
-            text = "; ".join(f"{p.covered} of {p.total} {'values' if p.strength == 1 else 'pairs'}" for p in parts)
-            rows.append({"id": case_summary.case_id, "text": text})
+def _coverage(
+    campaign: Campaign, cases: Sequence[FlightCase], pairs: Sequence[tuple[FlightCase, FlightResult]]
+) -> Json:
+    covered, results = coverage(pairs), [result for _, result in pairs]
+    modes, faults = covered.modes, fault_coverage(cases, results)
+    plans = case_coverage(campaign.source, cases, results)
     return {
         "modes": modes,
         "phases": [
@@ -417,7 +414,15 @@ def _coverage(pairs: Sequence[tuple[FlightCase, FlightResult]]) -> Json:
         "transitions": [
             {"before": a, "after": b, "count": count} for (a, b), count in covered.transitions.most_common()
         ],
-        "combinations": rows,
+        "plans": [
+            {"id": plan.id, "flown": plan.flown, "planned": plan.planned, "text": plan.sentence()} for plan in plans
+        ],
+        "faults": {"flown": sum(row.flights > 0 for row in faults), "total": len(faults)},
+        "not_flown": [
+            {"vehicle": vehicle, "fault": fault, "parts": ", ".join(parts)}
+            for (vehicle, fault), parts in not_flown(faults).items()
+        ][:MOST_NOT_FLOWN],
+        "coverage_command": f"ironbird campaign coverage {campaign.name} --all",
     }
 
 

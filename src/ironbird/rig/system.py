@@ -354,7 +354,7 @@ class Kind(ABC):
     name: str  # "px4": in orders, in case files, on the command line
     title: str  # "PX4": on pages
     summary: str  # one line for the help of the command line
-    options: type[Options]
+    options: type[Options] = Options  # without any, if a subclass has none of its own
     deciding: tuple[str, ...] = ()  # options that enable others: see `options_for`
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight

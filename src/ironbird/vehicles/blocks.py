@@ -48,10 +48,10 @@ def _own() -> dict[str, str]:
 
 
 def code_of_blocks(names: Iterable[str]) -> dict[str, str]:
-    """Source files of the named blocks that are not Ironbird's own, each with its hash."""
+    """Source files of the named blocks that are not Ironbird's own, and of what they import, each with its hash."""
     files = {}
     for name in names:
         with contextlib.suppress(IronbirdError, OSError):  # a missing block: the flight reports it
-            if name in blocks() and blocks().load(name) and (file := blocks().file_of(name)) is not None:
-                files[str(file)] = hashlib.sha256(file.read_bytes()).hexdigest()
+            if name in blocks() and blocks().load(name):
+                files |= {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in blocks().files_of(name)}
     return files

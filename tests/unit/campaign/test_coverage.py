@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,17 @@ import pytest
 from campaign_data import flight_case, result_of
 
 from ironbird.blocks.controllers.mission_table import MODES
-from ironbird.campaign.coverage import combinations, coverage, mode_name, read_table, trace_table, unknown_covers
+from ironbird.campaign.case import FlightCase, Spread
+from ironbird.campaign.coverage import (
+    case_coverage,
+    combinations,
+    coverage,
+    mode_name,
+    planned_levels,
+    read_table,
+    trace_table,
+    unknown_covers,
+)
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError
 from ironbird.faults.catalog import parse_fault
@@ -17,28 +28,62 @@ from ironbird.flight.judge import Judgement
 from ironbird.flight.order import Requirement
 
 
-def at(**values: float | str) -> FlightResult:
-    return result_of(flight_case(values=values))
+def at(**values: float | str) -> FlightCase:
+    return flight_case(values=values)
+
+
+def flown(cases: Sequence[FlightCase]) -> list[FlightResult]:
+    return [result_of(case) for case in cases]
 
 
 def test_a_full_grid_covers_all_and_one_point_little() -> None:
     grid = [at(a=a, b=b, c=c) for a, b, c in itertools.product((1.0, 2.0), ("x", "y", "z"), (0.0, 1.0))]
+    levels = planned_levels(grid)
     for strength, total in ((1, 7), (2, 6 + 4 + 6), (3, 12)):
-        found = combinations(grid, strength)
+        found = combinations(flown(grid), strength, levels)
         assert (found.covered, found.total, found.share) == (total, total, 1.0)
     # without one of the twelve points all pairs are still there, one triple is not
-    assert combinations(grid[1:], 2).share == 1.0
-    assert (combinations(grid[1:], 3).covered, combinations(grid[1:], 3).total) == (11, 12)
+    assert combinations(flown(grid[1:]), 2, levels).share == 1.0
+    triples = combinations(flown(grid[1:]), 3, levels)
+    assert (triples.covered, triples.total) == (11, 12)
 
 
-def test_continuous_parameters_count_in_four_bins() -> None:
-    line = [at(a=i / 10, b=i / 10) for i in range(11)]
-    assert (combinations(line, 1).covered, combinations(line, 1).total) == (8, 8)
-    assert (combinations(line, 2).covered, combinations(line, 2).total) == (4, 16)  # the diagonal
+def test_five_values_of_a_grid_are_five_and_what_was_not_flown_is_not_covered() -> None:
+    """They were 4 of 4 in bins, of which rounding lost one; and an interrupted campaign was always n of n."""
+    grid = [at(weak=value) for value in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    levels = planned_levels(grid, {"weak": Spread(grid=[0.1, 0.3, 0.5, 0.7, 0.9])})
+    assert levels == planned_levels(grid)
+    for count in (5, 3):
+        found = combinations(flown(grid[:count]), 1, levels)
+        assert (found.covered, found.total) == (count, 5)
+    void = [result_of(case, "void") for case in grid]
+    assert combinations(void, 1, levels).covered == 0  # a void flight shows nothing
+
+
+def test_a_distribution_counts_in_four_equal_shares() -> None:
+    line = [at(a=i / 10, b=10.0**i) for i in range(11)]
+    levels = planned_levels(line, {"a": Spread(uniform=[0.0, 1.0]), "b": Spread(log_uniform=[1.0, 1e10])})
+    assert levels["a"].edges == (0.25, 0.5, 0.75) and levels["b"].count == 4
+    assert (combinations(flown(line), 1, levels).covered, combinations(flown(line), 1, levels).total) == (8, 8)
+    assert (combinations(flown(line), 2, levels).covered, combinations(flown(line), 2, levels).total) == (4, 16)
+    many = planned_levels([at(a=i / 100) for i in range(101)])  # of a plan that is not known
+    assert many["a"].edges == (0.25, 0.5, 0.75)
 
 
 def test_nothing_varies() -> None:
-    assert combinations([at()], 1).share == 1.0
+    assert combinations(flown([at()]), 1, planned_levels([at()])).share == 1.0
+
+
+def test_the_plan_of_the_file_is_the_denominator() -> None:
+    source = {
+        "suite.toml": "[[case]]\nid = 'hover'\nseeds = [1, 2]\n[case.wind]\nspeed_mps = { grid = [0.0, 2.0, 4.0] }\n"
+        "from_deg = { grid = [0.0, 90.0] }\n"
+    }
+    cases = [at(**{"wind.speed_mps": speed, "wind.from_deg": 0.0}) for speed in (0.0, 2.0)]  # a sample of two of twelve
+    (found,) = case_coverage(source, cases, flown(cases))
+    assert (found.planned, found.flown, found.sentence()) == (12, 2, "3 of 5 values; 2 of 6 pairs")
+    (alone,) = case_coverage({}, cases, flown(cases))
+    assert (alone.planned, alone.sentence()) == (2, "3 of 3 values; 2 of 2 pairs")
 
 
 def test_faults_by_phase_and_transitions() -> None:
@@ -46,6 +91,9 @@ def test_faults_by_phase_and_transitions() -> None:
     flown = result_of(case, "fail", fault_modes=[2, -1], modes=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [4.0, 2.0]])
     found = coverage([(case, flown), (case, flown)])
     assert found.phases["rotor.speed_loss@1"] == {MODES[2]: 2}
+    twice = replace(case, faults=(case.faults[0], parse_fault("rotor.speed_loss@1:instance=2")))
+    both = coverage([(twice, result_of(twice, "fail", fault_modes=[2, 2]))])
+    assert both.verdicts["rotor.speed_loss@1"]["fail"] == 1  # one flight, with two injections
     assert found.phases["battery.low_voltage@1"] == {"not reached": 2}
     assert found.verdicts["rotor.speed_loss@1"]["fail"] == 2
     assert found.transitions == {(MODES[0], MODES[2]): 4, (MODES[2], MODES[0]): 2}

@@ -97,7 +97,8 @@ def test_results_are_written_once_and_whole(store: Store) -> None:
     cases = flight_cases(3)
     campaign = store.create("a", "", {}, cases)
     first = replace(result_of(cases[1]), margin=math.inf, score=math.nan)
-    assert store.write(campaign, [(1, first)]) == 1
+    assert store.write(campaign, [(1, first)], wall_s=0.25) == 1
+    assert store.wall_times(campaign) == {cases[1].id: 0.25}
     assert store.write(campaign, [(1, result_of(cases[1], "fail")), (2, result_of(cases[2], "fail"))]) == 1
     assert store.write(campaign, []) == 0
     found = store.results(campaign)
@@ -295,7 +296,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date_and_loses_nothing(tm
             after = connection.execute(sa.text("SELECT * FROM flight ORDER BY number")).all()
             assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() == HEAD
         assert [tuple(row)[: len(before[0])] for row in after] == [tuple(row) for row in before]
-        assert [tuple(row)[len(before[0]) :] for row in after] == [(None, None)] * 3
+        assert [tuple(row)[len(before[0]) :] for row in after] == [(None, None, None)] * 3
         assert [r.verdict for r in store.results(campaign)] == ["pass", "fail"]
         assert [case for _, case in store.open_cases(campaign)] == cases[2:]
         assert store.write(campaign, [(2, result_of(cases[2]))]) == 1

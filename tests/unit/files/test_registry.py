@@ -30,7 +30,7 @@ def test_a_users_part_comes_from_a_file_and_is_part_of_what_defines_a_flight(
     found = kinds(fmu="ironbird.systems.fmu.kind:FMU")
     assert list(found) == ["fmu", "mine"] and not found.is_own("mine")
     assert found.load("mine").name == "fmu"
-    assert found.file_of("mine") == tmp_path / "mine.py" and found.file_of("fmu") is None
+    assert found.files_of("mine") == [tmp_path / "mine.py"] and found.files_of("fmu") == []
 
 
 def test_the_name_of_an_own_part_cannot_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
