@@ -134,6 +134,64 @@ def test_clearing_a_sensor_fault_restores_the_healthy_signal(reference: ib.Compi
     assert not differs[log.time_s > 1.4 + 0.021].any()  # one sample of the slowest of these sensors
 
 
+KEYS = {  # further keys of an order, by name: the instance, and how the fault is on at a time after its start
+    "instance": {"instance": 2},
+    "ramp": {"shape": "ramp", "rise_s": 0.8},
+    "intermittent": {"shape": "intermittent", "period_s": 1.0, "duty": 0.5},
+}
+SLOWEST_S = 0.25  # after which the slowest sensor has a new sample
+
+
+@pytest.fixture(scope="module")
+def keyed(reference: ib.CompiledModel) -> tuple[list[tuple[str, str, str]], Log]:
+    """Faults of sensors with every key that they accept, one lane each: name, key, tap of the first instance."""
+    taps = {name: FAULTS[name].changes[0].target.rpartition(".")[0] for name in IDS}
+    numbered = [name for name in IDS if "{instance}" in taps[name]]
+    inside = [name for name in numbered if f"{taps[name]}.healthy".replace("{instance}", "1") in reference.signals()]
+    lanes, orders = [], []
+    for name in inside:
+        for key, more in KEYS.items():
+            tap = taps[name].replace("{instance}", "2" if key == "instance" else "1")
+            if f"{tap}.healthy" not in reference.signals():
+                continue
+            orders.append(Injection(FAULTS[name], start_s=1.0, end_s=3.0, **more))
+            lanes.append((name, key, taps[name]))
+    state = prepared(reference, len(orders))
+    for lane, order in enumerate(orders):
+        inject(state, order, lane)
+    shown = {tap.replace("{instance}", number) for *_, tap in lanes for number in "12"}
+    shown = {tap for tap in shown if f"{tap}.healthy" in reference.signals()}
+    wanted = sorted(f"{tap}.{part}" for tap in shown for part in ("value", "healthy"))
+    return lanes, ib.run(state, 3.6, log=wanted, log_s=0.01)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_fault_with_a_key_changes_its_own_part_at_its_own_time_alone(
+    keyed: tuple[list[tuple[str, str, str]], Log], key: str
+) -> None:
+    lanes, log = keyed
+    time = log.time_s
+    phase = np.mod(time - 1.0, 1.0)
+    ordered = (time >= 1.0) & (time < 3.0 + SLOWEST_S)
+    if key == "intermittent":
+        ordered &= phase < 0.5 + SLOWEST_S
+    checked = acted = 0
+    for lane, (name, of_lane, own) in enumerate(lanes):
+        if of_lane != key:
+            continue
+        mine = own.replace("{instance}", "2" if key == "instance" else "1")
+        for path in {signal.rpartition(".")[0] for signal in log.plan.start}:
+            differs = log.lane(f"{path}.value", lane) != log.lane(f"{path}.healthy", lane)
+            differs = differs.reshape(len(time), -1).any(axis=1)
+            if path == mine:
+                assert not differs[~ordered].any(), (name, key, time[differs & ~ordered][:3])
+                acted += bool(differs[ordered].any())
+            elif path.rpartition("/")[0] != mine.rpartition("/")[0]:  # one fault may be of the whole sensor
+                assert not differs.any(), (name, key, path)
+        checked += 1
+    assert checked > 30 and acted > 0.8 * checked  # the others only act in the air
+
+
 @pytest.mark.parametrize("name", ["imu.bias@1", "gnss.jamming@1", "rotor.imbalance@1"])
 def test_a_fault_without_a_target_is_refused_before_take_off(name: str) -> None:
     with pytest.raises(FaultError, match=rf"{name}.*(vehicle 'quad_f450' has no|unknown parameter)"):

@@ -303,6 +303,8 @@ def test_synonyms_lead_to_commands_that_are_there(word: str) -> None:
         ("fly --help", 0),
         ("fault list", 0),
         ("system show px4", 0),
+        ("fault show gnss.jamming@1", 0),
+        ("vehicle show quad_f450", 0),
     ],
 )
 def test_signs_that_a_terminal_cannot_show_end_no_command(
@@ -311,3 +313,23 @@ def test_signs_that_a_terminal_cannot_show_end_no_command(
     found, _, out, err = run(folder, shlex.split(line), IRONBIRD_CACHE=str(tmp_path), **names)
     assert found == code and "UnicodeEncodeError" not in err and "Traceback" not in err, err
     assert "\ufffd" not in out, "what cannot be shown is replaced by signs that can"
+
+
+@pytest.mark.slow
+def test_commands_that_write_files_need_no_locale(folder: Path, tmp_path: Path) -> None:
+    names = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "IRONBIRD_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "suite.toml").write_text(
+        'schema = 1\n\n[[case]]\nid = "warm"\ntitle = "Größe 5°"\nvehicle = "quad_f450"\ncontrol = "truth"\n'
+        'mission = "hover"\nuntil_s = 1.0\nends = "time"\nseeds = 1\n',
+        encoding="utf-8",
+    )
+    flown = tmp_path / "flown"
+    for line in (
+        f"fly quad_f450 --control truth --mission hover --until 2 --ends time --csv --ulog --out {flown}",
+        f"case check {tmp_path}/suite.toml",
+        f"campaign run {tmp_path}/suite.toml --store sqlite:///{tmp_path}/store.db --out {tmp_path}/campaign",
+        f"model credibility {flown}/flight.parquet {flown}/flight.parquet --out {tmp_path}/credibility",
+    ):
+        code, _, _, err = run(folder, shlex.split(line), **names)
+        assert code == 0 and "Traceback" not in err, err
+    assert "Größe 5°" in (tmp_path / "campaign" / "report.html").read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from ironbird.faults.spec import Injection
 from ironbird.files.trust import NO_TRUST, Trust
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Order
+from ironbird.flight.outside import own_witness
 from ironbird.flight.prepare import fit
 from ironbird.flight.seat import take_seat
 from ironbird.flight.systems import is_outside, kind_of
@@ -192,7 +193,14 @@ class LiveFlight:
         """Effects of the faults that were injected in flight: so far, or as judged at the end."""
         if self.flight is not None:
             return list(self.flight.witnesses)
-        return [twin.witness() for twin in list(self.twins)]
+        return [self._own_witness(twin.witness()) for twin in list(self.twins)]
+
+    def _own_witness(self, witness: Witness) -> Witness:
+        """The control system's own evidence of a fault that it carries out itself, or else that of the vehicle."""
+        if self._system is None or self.stand is None:
+            return witness
+        rig = self.stand.rig
+        return own_witness(self._system, rig.links, witness, min(rig.time_s, witness.injection.end_s)) or witness
 
     # ------------------------------------------------------------------ control
 

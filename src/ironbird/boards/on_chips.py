@@ -164,6 +164,10 @@ class OnChips(ControlSystem):
             none = silent and pulse_s <= 0.0
             rig.command(place, 0.0 if none else min(high, max(low, (pulse_s - zero_s) / span_s)))
 
+    def injected(self, injection: Injection) -> None:
+        """Watch the wires for a fault that was added in flight."""
+        self._wires.add(injection)
+
     def acted(self, injection: Injection) -> OwnWitness | None:
         """The witness of a wire fault: the first level on a wire that it changed."""
         return self._wires.acted(injection)

@@ -4,6 +4,7 @@ shapes and triggers of their faults like all others; this module transfers their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -59,9 +60,16 @@ class BrokenWires:
         self._view = self._held[first:last]
         self._before = b""
         self._now = [self._held[rows].copy() for _, _, rows, _ in self._parts]
-        self._waiting = [injection for injection in injections if is_wire(injection)]
+        self._waiting: list[Injection] = []  # with any end: a fault may be ended in flight
+        for injection in injections:
+            self.add(injection)
         self._watched: dict[int, str] = {}  # number of the fault: its place
         self.found: dict[Injection, FirstDifference] = {}
+
+    def add(self, injection: Injection) -> None:
+        """Record the first difference of one more fault, with absolute times; other faults than of wires are none."""
+        if is_wire(injection):
+            self._waiting.append(replace(injection, end_s=math.inf))
 
     def take(self, t: int) -> None:
         """Set the wires to the kernel's current values."""
@@ -101,7 +109,7 @@ class BrokenWires:
         """The witness of a wire fault; None for other faults."""
         if not is_wire(injection):
             return None
-        difference = self.found.get(injection)
+        difference = self.found.get(replace(injection, end_s=math.inf))
         if difference is None:
             return OwnWitness(f"wire/{injection.instance}", "1", float("nan"), 0.0)
         name = f"wire/{injection.instance}/{difference.line}, request {difference.request}, slot {difference.slot}"
@@ -110,7 +118,7 @@ class BrokenWires:
 
 def _acts(injection: Injection, place: str, line: str, params: dict[str, float], t: int) -> bool:
     """Whether the current state of a wire or device is the effect of a fault."""
-    if str(injection.instance) != place or t * 1e-9 < injection.start_s:
+    if str(injection.instance) != place or t * 1e-9 < injection.start_s - 0.5 * TICK_S:
         return False
     neutral = {name: values[0] for name, values in (LINE if line else PLACE).items()}
     path = f"wire/{place}/{line}." if line else f"wire/{place}."

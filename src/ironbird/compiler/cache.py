@@ -1,7 +1,8 @@
 """The cache folder: its place, its owner and permissions, and entries that are whole or absent.
 
 Entries become native code of this process, so any user who can write to the folder could run code as this user. A
-folder of another user, or one that others can write to, is refused, and so is each file of another user.
+folder of another user, or one that others can write to, is refused, and so is each file of another user. Folders and
+symbolic links that lead there must belong to this user or root; others may write to them only with the sticky bit.
 
 A file is its content followed by a seal: MAGIC and the SHA-256 of name and content. An entry that is damaged, truncated
 or renamed does not match its seal and counts as absent.
@@ -27,6 +28,7 @@ from ironbird.errors import CacheWarning, CompileError
 MAGIC = b"\nironbird cache 1\n"
 SEAL = len(MAGIC) + hashlib.sha256().digest_size
 LARGEST = 1 << 28  # most bytes of an entry
+MOST_LINKS = 40  # as many as Linux follows
 ELSEWHERE = "set IRONBIRD_CACHE to a folder of your own"
 # s of waiting for another process that builds the same entry: until a message, until an error
 SAY_AFTER_S, GIVE_UP_S = 20.0, 1200.0
@@ -47,12 +49,19 @@ def trusted_users(folder: Path) -> set[int]:
     """Users who may own the cache folder and its entries: this user and root; for root also the owner of a named
     folder.
 
-    A container runs as root on a folder of the user who started it; setting IRONBIRD_CACHE permits this.
+    A container runs as root on a folder of the user who started it; setting IRONBIRD_CACHE permits this, unless anybody
+    could have made that folder there.
     """
     users = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("IRONBIRD_CACHE"):
         with contextlib.suppress(OSError):  # of the nearest one that is there
-            users.add(next(path for path in (folder, *folder.absolute().parents) if path.exists()).stat().st_uid)
+            nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists()).resolve()
+            owner = nearest.stat().st_uid
+            outside = next(
+                path for path in (*nearest.parents, Path("/")) if path.stat().st_uid != owner or path == Path("/")
+            )
+            if not outside.stat().st_mode & stat.S_IWOTH:
+                users.add(owner)
     return users
 
 
@@ -72,9 +81,7 @@ def problem_of(folder: Path) -> str:
             f"the cache folder {folder} belongs to another user (number {status.st_uid}), who could run code as you; "
             f"{ELSEWHERE}"
         )
-    private_group = status.st_gid == status.st_uid  # each user has a private group
-    writers = status.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP))
-    if writers:  # also with the sticky bit: others could make the folders inside first
+    if _has_other_writers(status):  # also with the sticky bit: others could make the folders inside first
         return (
             f"others can write to the cache folder {folder} (mode {stat.S_IMODE(status.st_mode):o}) and so run code as "
             f"you; say 'chmod go-w {name}', or {ELSEWHERE}"
@@ -82,23 +89,45 @@ def problem_of(folder: Path) -> str:
     return ""
 
 
+def _has_other_writers(status: os.stat_result) -> bool:
+    private_group = status.st_gid == status.st_uid  # each user has a private group
+    return bool(status.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP)))
+
+
+def _way_to(folder: Path) -> Iterator[Path]:
+    """All folders and symbolic links that lead to a folder, from the root on; not the folder itself."""
+    parts, at, links = [*reversed(folder.absolute().parts[1:])], Path("/"), 0
+    while parts:
+        yield at
+        part = parts.pop()
+        at = at.parent if part == ".." else at / part
+        if at.is_symlink() and links < MOST_LINKS:
+            yield at
+            links += 1
+            target = Path(os.readlink(at))
+            parts += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+            at = Path("/") if target.is_absolute() else at.parent
+
+
 def _problem_above(folder: Path) -> str:
-    """Why a folder in which the cache lies must not be used: others could put another cache in its place."""
+    """Why what leads to the cache must not be trusted: others could put another folder in its place."""
     trusted = trusted_users(folder)
-    for above in folder.absolute().parents:
+    for above in _way_to(folder):
         try:
-            status = above.stat()
+            status = above.lstat()
         except OSError:
             continue
+        leads = f"the cache folder {folder} lies in {above}"
+        if stat.S_ISLNK(status.st_mode):
+            leads = f"the link {above} leads to the cache folder {folder}"
         if status.st_uid not in trusted:
+            whose = f"belongs to another user (number {status.st_uid}), who could run code as you"
+            return f"{leads}, which {whose}; {ELSEWHERE}"
+        sticky = status.st_mode & stat.S_ISVTX
+        if not stat.S_ISLNK(status.st_mode) and _has_other_writers(status) and not sticky:
             return (
-                f"the cache folder {folder} lies in {above}, which belongs to another user (number {status.st_uid}), "
-                f"who could run code as you; {ELSEWHERE}"
-            )
-        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            return (
-                f"the cache folder {folder} lies in {above}, to which others can write (mode "
-                f"{stat.S_IMODE(status.st_mode):o}) and so run code as you; {ELSEWHERE}"
+                f"{leads}, to which others can write (mode {stat.S_IMODE(status.st_mode):o}) and so run code as you; "
+                f"{ELSEWHERE}"
             )
     return ""
 
@@ -119,13 +148,12 @@ def make_folder(*names: str) -> Path:
     if folder.is_dir():
         return _checked(root, folder)
     try:
-        root.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            root.mkdir(mode=0o700)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (*reversed(folder.parents), folder):
+            if not path.exists():
+                path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    return _checked(root, folder)
+    return _checked(checked_folder(), folder)  # another user may have made the cache folder since
 
 
 def _checked(root: Path, folder: Path) -> Path:

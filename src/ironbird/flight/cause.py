@@ -1,8 +1,9 @@
 """Effects of a fault on an autopilot: its flight compared with the same flight without faults, in virtual time.
 
 Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is caused by the
-fault, and so is everything that follows and does not occur in the healthy flight too. Events of both flights within
-`SAME_S` of each other count as the same: after the first difference nothing occurs at exactly the same time any more.
+fault, and so is everything that follows and does not occur in the healthy flight too, until `WITHIN_S` after the last
+fault has ended. Events of both flights within `SAME_S` of each other count as the same: after the first difference
+nothing occurs at exactly the same time any more.
 
 Not distinguished: which of several faults caused what; order the flight with one of them for that.
 """
@@ -21,6 +22,7 @@ from ironbird.errors import OrderError
 from ironbird.files.trust import Trust
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
+from ironbird.flight.reactions import WITHIN_S
 from ironbird.protocols.own_states import SIDEWAYS
 from ironbird.rig.system import AutopilotEvent
 
@@ -88,8 +90,10 @@ def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
     """Differences between two logs: of the flight with faults and of its healthy twin."""
     first_s, signal = _first_difference(faulted, healthy)
     own, other = _all_of(faulted), _all_of(healthy)
-    caused = [event for event in _unmatched(own, other) if event.time_s >= first_s]
-    began = [(w.first_s, w.injection.fault.id) for w in faulted.flight.witnesses if w.effective]
+    acting = [w for w in faulted.flight.witnesses if w.effective]
+    until_s = max((w.injection.end_s for w in acting), default=math.inf) + WITHIN_S
+    caused = [event for event in _unmatched(own, other) if first_s <= event.time_s <= until_s]
+    began = [(w.first_s, w.injection.fault.id) for w in acting]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
     begin_s = min(begin_s, first_s)  # a witness is dated by the first row of the log that shows it
     return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))

@@ -116,6 +116,7 @@ class _Exchanged:
         self.rig.stepper.note_fired()
         inject(self.state, later)
         self.faults.append(later)
+        self.system.injected(later)
         if self.loop is not None:  # the loop is paused: the twin begins with the present state
             self.twins.add(self.faults, self.state)
 

@@ -132,6 +132,10 @@ class ControlSystem(ABC):
     def stop(self) -> None:
         """End it, with its processes, ports and temporary files; further calls do nothing."""
 
+    def injected(self, injection: Injection) -> None:
+        """Learn of a fault that was added in flight, with absolute times, before it acts."""
+        return
+
     def acted(self, injection: Injection) -> OwnWitness | None:
         """Evidence of a fault that this control system carries out itself; None for faults in the vehicle."""
         return None

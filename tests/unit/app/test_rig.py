@@ -104,6 +104,14 @@ def test_time_stands_still_and_goes_on_by_steps(rig: Rig) -> None:
     until(lambda: flight.tick > 100, flight)
 
 
+def test_a_fault_of_a_chip_has_its_witness_while_it_flies(rig: Rig) -> None:
+    flight = rig.start("quad_f450", control="chips", mission="hover", until_s=600.0)
+    until(lambda: flight.tick > 100, flight)
+    rig.do(flight.name, "inject", fault="chip.reset@1:instance=baro")
+    until(lambda: flight.witnesses()[0].effective, flight)
+    assert flight.witnesses()[0].signal.startswith("wire/baro")
+
+
 @pytest.mark.clock
 def test_a_flight_keeps_to_the_speed_that_it_is_given(rig: Rig) -> None:
     begin = time.monotonic()

@@ -204,6 +204,79 @@ def test_a_cache_in_a_folder_of_others_is_refused(tmp_path: Path, monkeypatch: p
             cache.make_folder()
 
 
+def test_a_folder_that_another_user_makes_first_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at a place where nothing is and the making of a folder there."""
+    mkdir = Path.mkdir
+
+    def made_by_another(path: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        mkdir(path, mode, parents, exist_ok)
+        if path == folder:
+            path.chmod(0o777)
+
+    monkeypatch.setattr(Path, "mkdir", made_by_another)
+    with pytest.raises(CompileError, match="others can write to the cache folder"):
+        cache.make_folder("ab")
+
+
+def test_links_that_lead_to_the_cache_are_followed_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, ours = tmp_path / "shared", tmp_path / "ours"
+    for path in (shared, ours):
+        path.mkdir()
+    (ours / "link").symlink_to("../shared/below")
+    monkeypatch.setenv("IRONBIRD_CACHE", str(ours / "link" / "cache"))
+    (shared / "below").mkdir()
+    assert cache.make_folder("ab") == ours / "link" / "cache" / "ab"
+    shared.chmod(0o777)
+    with pytest.raises(CompileError, match=rf"lies in {shared}, to which others can write"):
+        cache.make_folder("ab")
+    shared.chmod(0o755)
+    (ours / "round").symlink_to("round")
+    monkeypatch.setenv("IRONBIRD_CACHE", str(ours / "round" / "cache"))
+    with pytest.raises(CompileError, match=r"cannot be looked at|cannot write to the cache"):
+        cache.make_folder("ab")
+    if os.geteuid() == 0:
+        monkeypatch.setenv("IRONBIRD_CACHE", str(ours / "link" / "cache"))
+        os.chown(ours / "link", 4321, -1, follow_symlinks=False)
+        with pytest.raises(
+            CompileError, match=rf"the link {ours}/link leads to .* belongs to another user .number 4321"
+        ):
+            cache.make_folder("ab")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_what_another_user_puts_into_a_sticky_folder_is_no_cache_of_root(
+    public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root takes the cache of another user if it is told to, but not from where anybody can make one."""
+    sticky, nobody = public / "sticky", 65534
+    sticky.mkdir()
+    sticky.chmod(0o1777)
+    script = f"mkdir -p {sticky}/theirs/cache; ln -s {public} {sticky}/link"
+    subprocess.run(["sh", "-c", script], user=nobody, group=nobody, extra_groups=[], check=True, timeout=60)
+    for name in ("theirs", "theirs/cache", "theirs/cache/below", "link/cache"):
+        monkeypatch.setenv("IRONBIRD_CACHE", str(sticky / name))
+        with pytest.raises(
+            CompileError, match=rf"belongs to another user \(number {nobody}\), who could run code as you"
+        ):
+            cache.make_folder("ab")
+    monkeypatch.setenv("IRONBIRD_CACHE", str(sticky))
+    with pytest.raises(CompileError, match="others can write to the cache folder"):
+        cache.make_folder("ab")
+    monkeypatch.setenv("IRONBIRD_CACHE", str(sticky / "ours"))
+    assert stat.S_IMODE(cache.make_folder("ab").stat().st_mode) == 0o700
+
+
+def test_a_folder_of_a_group_above_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another group")
+    monkeypatch.setenv("IRONBIRD_CACHE", str(tmp_path / "team" / "cache"))
+    cache.make_folder("ab")
+    os.chown(tmp_path / "team", -1, 4321)
+    (tmp_path / "team").chmod(0o770)
+    with pytest.raises(CompileError, match=r"lies in .*/team, to which others can write \(mode 770\)"):
+        cache.make_folder("ab")
+
+
 def test_a_folder_of_a_group_is_refused_unless_it_is_the_users_own(folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder to another group")

@@ -66,6 +66,15 @@ def test_a_change_of_state_before_any_number_differs_is_the_first_difference(fli
     assert [event.text for event in found.caused] == ["gyroscope 2"]
 
 
+def test_what_comes_long_after_the_fault_has_ended_is_not_its_doing(flight: Flight) -> None:
+    (witness,) = flight.witnesses
+    said = tuple(AutopilotEvent(time_s, "text", f"at {time_s:g} s") for time_s in (6.0, 36.4, 36.6))
+    for end_s, count in ((6.5, 2), (math.inf, 3)):
+        ended = replace(witness, injection=replace(witness.injection, end_s=end_s))
+        found = compare(autopilot(replace(flight, witnesses=[ended]), differs_s=5.2, said=said), autopilot(flight))
+        assert [event.text for event in found.caused] == [event.text for event in said[:count]]
+
+
 def test_nothing_is_caused_where_nothing_differs(flight: Flight) -> None:
     found = compare(autopilot(flight), autopilot(flight))
     assert found.first_s == math.inf and found.caused == []

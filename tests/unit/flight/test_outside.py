@@ -40,6 +40,19 @@ def test_nothing_answers_a_fault_that_never_acted_and_what_came_before_does_not_
     assert [r.event.text for r in reactions(8.2)] == ["Low battery", "RTL"]
 
 
+def test_what_comes_late_or_with_every_mission_is_no_reaction() -> None:
+    text = "battery.low_voltage@1:severity=0.2,start=5"
+    said = [
+        AutopilotEvent(6.5, "text", "[logger] ./log/a.ulg"),
+        AutopilotEvent(7.0, "text", "Reached command #3"),
+        AutopilotEvent(36.0, "text", "Low battery"),
+        AutopilotEvent(36.1, "mode", "RTL"),
+    ]
+    for fault, kinds in ((parse_fault(text), ["text"]), (parse_fault(f"{text},shape=ramp,rise=1"), ["text", "mode"])):
+        found = reactions_of([fault], [Witness(fault, "battery.voltage", "V", 6.0, 1.0, 1.0, 10.0)], said)
+        assert [reaction.event.kind for reaction in found] == kinds and found[0].event.text == "Low battery"
+
+
 class Watched(FunctionSystem):
     """Counts its ends."""
 

@@ -102,6 +102,10 @@ class ReferenceOnChips(ControlSystem):
         """Whether the mission is done and the motors are off."""
         return self._done is not None and bool(self._done[0] > 0.5)
 
+    def injected(self, injection: Injection) -> None:
+        """Watch the wires for a fault that was added in flight."""
+        self._wires.add(injection)
+
     def acted(self, injection: Injection) -> OwnWitness | None:
         """First level on a wire that a fault of the board changed; None for other faults."""
         return self._wires.acted(injection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,13 @@ from ironbird.boards.feed import Feeder
 from ironbird.boards.native_board import NativeBoard
 from ironbird.boards.wire_faults import places_of, with_wires
 from ironbird.errors import FaultError
+from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
-from ironbird.rig.rig import make_rig
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import fit
+from ironbird.flight.seat import take_seat
+from ironbird.rig.own_witness import OwnWitness
+from ironbird.rig.rig import Rig, make_rig
 from ironbird.vehicles.load import load_vehicle
 
 END_S = 14.0
@@ -197,3 +203,32 @@ def test_a_reset_of_the_motors_driver_is_seen_at_its_outputs() -> None:
     flight = flown("chip.reset@1:instance=motors,start=9")
     assert flight.witnesses[0].effective and "output 0" in flight.witnesses[0].signal
     assert abs(flight.witnesses[0].first_s - 9.0) < 0.01
+
+
+def test_a_wire_fault_that_is_injected_and_ended_in_flight_has_the_witness_of_its_repeat() -> None:
+    late, short = parse_fault("wire.miso_open_high@1:instance=imu"), parse_fault("chip.reset@1:instance=baro")
+    seen: list[OwnWitness | None] = []
+    ordered = make_order("quad_f450", control="chips", mission="hover", seed=1, until_s=6.0)
+    seat = take_seat(ordered, fit(ordered))
+
+    def between(rig: Rig) -> bool:
+        at_ms = round(1e3 * rig.time_s)
+        if at_ms == 2000:
+            rig.inject(short)
+        if at_ms == 5000:
+            rig.inject(late)
+        if at_ms == 5100:
+            seen.append(seat.system.acted(replace(late, start_s=5.0)))
+            rig.end(late)
+        return True
+
+    try:
+        live = fly(ordered, control=seat.system, pilot=seat.pilot, between=between)
+    finally:
+        seat.close()
+    (own,) = seen
+    assert own is not None and "miso" in own.signal and 5.0 <= own.first_s < 5.02  # while it flies
+    again = fly(live.order)
+    assert again.sha256 == live.sha256
+    for injected, repeated in zip(live.witnesses, again.witnesses, strict=True):
+        assert injected.effective and injected == repeated
