@@ -7,12 +7,12 @@
     python tools/generated_mutants.py 300 --rounds 1           a quick look: the nearest tests alone
     python tools/generated_mutants.py 300 --record FILE        keep the outcome as JSON
 
-A file of `AREAS` is drawn (each with the same chance), then one of its mutations (`tools/mutations.py`). Tests that
-concern the file are run until one fails: the file of tests of the same name; tests that import the module or name
-what it defines; the tests of its package. Tests that are marked slow are not run, nor those of whole commands, nor
-those that read the clock of the machine if they are of another name: a survivor is one of the unit tests. Each round
-has a limit of processor time; a mutant under which it does not end, though it does in a third of the limit without, is
-killed by that. One that cannot be imported or compiled is no mutant: another one is drawn.
+Of the files of `AREAS`, in an order by chance, one mutation each is drawn (`tools/mutations.py`), then a second, and so
+on. Tests that concern the file are run until one fails: the file of tests of the same name; tests that import the
+module or name what it defines; the tests of its package. Tests that are marked slow are not run, nor those of whole
+commands, nor those that read the clock of the machine if they are of another name: a survivor is one of the unit tests.
+Each round has a limit of processor time; a mutant under which it does not end, though it does in a third of the limit
+without, is killed by that. One that cannot be imported or compiled is no mutant: another one is drawn.
 
 A survivor that no test can see, or need not see, has a reason in `mutants/generated/explained.toml`: `equivalent` there
 says which of the two. Outcomes are kept (`generated.jsonl` in the folder of `--cache`) and hold while the source is the
@@ -28,7 +28,6 @@ import functools
 import hashlib
 import json
 import os
-import random
 import re
 import subprocess
 import sys
@@ -52,7 +51,7 @@ AREAS = {
 EXPLAINED = ROOT / "mutants" / "generated" / "explained.toml"
 LIMIT_S = 120.0  # of a processor, for a round of tests
 SLOWER = 3.0  # times as long as without the mutant: it does not end
-WIDEST = 8  # files of tests in a round
+WIDEST = 5  # files of tests in a round
 MOST_SURVIVORS = 0.05
 FOLDERS = ("unit", "property")
 CLOCK = re.compile(r"\btime\.(?:monotonic|sleep|time)\(|perf_counter")  # in a test that a busy machine may fail
@@ -80,24 +79,31 @@ class Drawn:
 
 
 def draw(seed: int, only: str = "") -> Iterator[Drawn]:
-    """Mutations in the order of a seed, none of them twice; without end until all are drawn."""
-    files = {
-        str(path.relative_to(SOURCE)): area for area, pattern in AREAS.items() for path in sorted(SOURCE.glob(pattern))
+    """Mutations in the order of a seed: one of each file, then another of each, until there are none.
+
+    A change of one file changes what is drawn in that file alone.
+    """
+    areas = {
+        path.relative_to(SOURCE).as_posix(): area for area, pattern in AREAS.items() for path in SOURCE.glob(pattern)
     }
-    chance = random.Random(seed)
-    left = sorted(file for file in files if only in file)
+    files = sorted((file for file in areas if only in file), key=lambda file: _chance(seed, file))
     texts: dict[str, str] = {}
-    found: dict[str, list[Mutation]] = {}
-    while left:
-        file = chance.choice(left)
-        if file not in texts:
-            texts[file] = (SOURCE / file).read_text(encoding="utf-8")
-            found[file] = mutations(file, texts[file])
-        if found[file]:
-            one = found[file].pop(chance.randrange(len(found[file])))
-            yield _planted(file, texts[file], one, files[file])
-        else:
-            left.remove(file)
+    left: dict[str, list[Mutation]] = {}
+    while files:
+        for file in list(files):
+            if file not in texts:
+                text = texts[file] = (SOURCE / file).read_text(encoding="utf-8")
+                left[file] = sorted(
+                    mutations(file, text), key=lambda one, text=text: _chance(seed, *one.replacement(text), one.new)
+                )  # type: ignore[misc]
+            if left[file]:
+                yield _planted(file, texts[file], left[file].pop(), areas[file])
+            else:
+                files.remove(file)
+
+
+def _chance(seed: int, *words: str) -> str:
+    return hashlib.sha256(repr((seed, *words)).encode()).hexdigest()
 
 
 def _planted(file: str, text: str, one: Mutation, area: str) -> Drawn:

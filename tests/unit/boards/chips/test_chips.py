@@ -14,6 +14,7 @@ import ironbird.boards.chips.parts
 from ironbird.boards.chips.bus import NACK, I2cBus, SpiBus, Uart
 from ironbird.boards.chips.catalog import CHIPS, chip_class, make_chip
 from ironbird.boards.chips.chip import Chip
+from ironbird.boards.chips.numbers import quantise, root
 from ironbird.boards.chips.parts.ms5611 import crc4
 from ironbird.boards.chips.translate import translate
 from ironbird.boards.native_chips import chips_text
@@ -123,6 +124,14 @@ def test_hmc5883l_marks_what_is_beyond_twelve_bits(counts: float, shown: int) ->
         bus.transfer(0, 0x1E, b"\x02\x01", 0)
         x, _, y = struct.unpack(">3h", bus.transfer(20_000_000, 0x1E, b"\x03", 6).data)
         assert x == shown and y == round(0.1 * gain)
+
+
+def test_numbers_of_chips_are_the_nearest_ones_within_bounds() -> None:
+    """Halves upwards, as floor(x + 1/2) does; a value that is no number is 0."""
+    given = {0.49: 0, 0.5: 1, -0.5: 0, -0.51: -1, 2.3: 2, 2.6: 3, 99.0: 7, 7.0: 7, -99.0: -8, -8.0: -8, math.inf: 7}
+    assert {value: quantise(value, -8, 7) for value in given} == given
+    assert quantise(math.nan, -8, 7) == 0 and quantise(-math.inf, -8, 7) == -8
+    assert (root(2.25), root(0.0), root(-4.0)) == (1.5, 0.0, 0.0)
 
 
 def test_icm20689_shows_force_rate_and_temperature_in_its_ranges() -> None:
