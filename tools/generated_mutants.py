@@ -124,6 +124,12 @@ def _tests() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
 
+def _users(name: str) -> list[str]:
+    """Modules that name a file of C."""
+    paths = sorted(SOURCE.rglob("*.py"))
+    return [path.relative_to(SOURCE).as_posix() for path in paths if name in path.read_text(encoding="utf-8")]
+
+
 @functools.cache
 def rounds(file: str) -> list[list[str]]:
     """Files of tests that concern a file of the source, the nearest first."""
@@ -131,7 +137,9 @@ def rounds(file: str) -> list[list[str]]:
     name = f"test_{path.stem.removeprefix('ib_')}"
     timed = {test for test, text in _tests().items() if CLOCK.search(text)}
     same = [test for test in _tests() if Path(test).stem == name and path.parts[0] in test.split("/")]
-    imported = re.compile(rf"\bironbird\.{re.escape('.'.join(path.with_suffix('').parts))}\b")
+    modules = [file] if path.suffix == ".py" else _users(path.name)
+    dotted = "|".join(re.escape(module.removesuffix(".py").replace("/", ".")) for module in modules)
+    imported = re.compile(rf"\bironbird\.(?:{dotted})\b")
     words = [rf"['\"]{re.escape(path.stem)}['\"]" if path.suffix == ".py" else rf"\b{re.escape(path.stem)}\b"]
     if path.suffix == ".py":
         tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
