@@ -49,7 +49,7 @@ AREAS = {
     "kernel, chips": "boards/chips/c/*.h",
 }  # fmt: skip
 EXPLAINED = ROOT / "mutants" / "generated" / "explained.toml"
-LIMIT_S = 120.0  # of a processor, for a round of tests
+LIMIT_S = 120.0  # of a processor, for a round of tests, if no other is given
 SLOWER = 3.0  # times as long as without the mutant: it does not end
 WIDEST = 5  # files of tests in a round
 MOST_SURVIVORS = 0.05
@@ -93,13 +93,15 @@ def draw(seed: int, only: str = "") -> Iterator[Drawn]:
         for file in list(files):
             if file not in texts:
                 text = texts[file] = (SOURCE / file).read_text(encoding="utf-8")
-                left[file] = sorted(
-                    mutations(file, text), key=lambda one, text=text: _chance(seed, *one.replacement(text), one.new)
-                )  # type: ignore[misc]
+                left[file] = _shuffled(seed, text, mutations(file, text))
             if left[file]:
                 yield _planted(file, texts[file], left[file].pop(), areas[file])
             else:
                 files.remove(file)
+
+
+def _shuffled(seed: int, text: str, found: list[Mutation]) -> list[Mutation]:
+    return sorted(found, key=lambda one: _chance(seed, *one.replacement(text), one.new))
 
 
 def _chance(seed: int, *words: str) -> str:
@@ -148,9 +150,9 @@ def rounds(file: str) -> list[list[str]]:
     folders = AROUND.get(path.parent.as_posix(), [path.parent.as_posix().removesuffix("/parts")])
     around = [test for folder in folders for test in _tests() if f"/{folder}/" in test]
     near = {
-        test: (bool(imported.search(text)), test in around, len(named.findall(text))) for test, text in _tests().items()
+        test: (test in around, bool(imported.search(text)), len(named.findall(text))) for test, text in _tests().items()
     }
-    near = {test: rank for test, rank in near.items() if rank[0] or rank[2]}
+    near = {test: rank for test, rank in near.items() if rank[1] or rank[2]}
     found: list[list[str]] = []
     for tests in (same, sorted(near, key=lambda test: near[test], reverse=True), around):
         new = [test for test in tests if not any(test in earlier for earlier in found)]
@@ -161,9 +163,9 @@ def rounds(file: str) -> list[list[str]]:
 class Trial:
     """Tries mutants out, and knows which tests fail without any."""
 
-    def __init__(self, folder: Path, cache: Path, most: int) -> None:
+    def __init__(self, folder: Path, cache: Path, most: int, limit_s: float) -> None:
         self.nursery = Nursery(folder, cache, ROOT, PRELOADED)
-        self.most = most  # rounds
+        self.most, self.limit_s = most, limit_s  # rounds, and of each
         self.quick: dict[tuple[str, ...], bool] = {}  # whether tests end early in the limit without a mutant
         self.red: set[str] = set()
         self.green: set[str] = set()
@@ -186,10 +188,10 @@ class Trial:
         for _ in range(10):
             known = "" if mutant.file.split("/")[0] in TRANSLATES else self.nursery.package_hash  # as in mutants.py
             with self.nursery.planted(mutant):
-                code, said = self.nursery.test(self._arguments(names), LIMIT_S, package_hash=known)
+                code, said = self.nursery.test(self._arguments(names), self.limit_s, package_hash=known)
             if code == 5 or (code is None and not self._are_quick(names)):  # no test is left, or they say nothing
                 return Finding(mutant, "survived")
-            finding = judged(mutant, code, said, 0.0, LIMIT_S)
+            finding = judged(mutant, code, said, 0.0, self.limit_s)
             if finding.outcome != "killed" or code is None or self._is_green(f"tests/{finding.detail}"):
                 return finding
         return Finding(mutant, "broken", detail="ten tests fail without it")
@@ -197,14 +199,14 @@ class Trial:
     def _are_quick(self, names: Sequence[str]) -> bool:
         """Whether tests end so early that not ending within the limit is the work of a mutant."""
         if tuple(names) not in self.quick:
-            code, _ = self.nursery.test(self._arguments(names), LIMIT_S / SLOWER)
+            code, _ = self.nursery.test(self._arguments(names), self.limit_s / SLOWER)
             self.quick[tuple(names)] = code is not None
         return self.quick[tuple(names)]
 
     def _is_green(self, test: str) -> bool:
         """Whether a test passes without any mutant; one that does not is left out from now on."""
         if test not in self.green:
-            code, _ = self.nursery.test([test], LIMIT_S)
+            code, _ = self.nursery.test([test], self.limit_s)
             (self.green if code == 0 else self.red).add(test)
         return test in self.green
 
@@ -256,7 +258,15 @@ def _known(drawn: Drawn, kept: Kept, most: int) -> Finding | None:
 
 
 def run(
-    number: int, seed: int, cache: Path, *, minutes: float, only: str, most: int, say: Callable[[str], None]
+    number: int,
+    seed: int,
+    cache: Path,
+    *,
+    minutes: float,
+    only: str,
+    most: int,
+    limit_s: float,
+    say: Callable[[str], None],
 ) -> list[tuple[Drawn, Finding]]:
     """Try out so many mutants, or as many as the time allows."""
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -264,7 +274,7 @@ def run(
     end = time.monotonic() + 60 * minutes
     done: list[tuple[Drawn, Finding]] = []
     with tempfile.TemporaryDirectory(prefix="ironbird-mutants-") as folder:
-        trial = Trial(Path(folder) / "source", cache, most)
+        trial = Trial(Path(folder) / "source", cache, most, limit_s)
         try:
             for drawn in draw(seed, only):
                 if len(done) >= number:
@@ -324,6 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="which of them")
     parser.add_argument("--only", default="", help="those whose file has this text")
     parser.add_argument("--rounds", type=int, default=3, help="of tests for each, 1 for the nearest alone")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of a processor for a round")
     parser.add_argument("--minutes", type=float, default=1e6, help="no mutant is begun after so long")
     parser.add_argument("--record", type=Path, help="write the outcome to this file (JSON)")
     usual = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ironbird-mutants"
@@ -332,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     done = run(
         chosen.number, chosen.seed, chosen.cache, minutes=chosen.minutes, only=chosen.only,
-        most=chosen.rounds, say=lambda text: print(text, flush=True),
+        most=chosen.rounds, limit_s=chosen.limit, say=lambda text: print(text, flush=True),
     )  # fmt: skip
     found = record(done, chosen.number, chosen.seed, chosen.rounds)
     if chosen.record:

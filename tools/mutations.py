@@ -164,8 +164,7 @@ class _Python(ast.NodeVisitor):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         """The other sign, or one operand alone."""
         new = OTHER_SIGN.get(type(node.op))
-        words = [n for n in (node.left, node.right) if isinstance(n, ast.JoinedStr | ast.List | ast.Tuple)]
-        words += [n for n in (node.left, node.right) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        words = [n for n in (node.left, node.right) if isinstance(n, ast.List | ast.Tuple) or _is_text(n)]
         if new and not words and (place := self._between(node.left, node.right, r"[-+*/]")):
             self._put("sign", *place, new)
             self._alone(node, node.left)
