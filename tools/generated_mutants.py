@@ -7,12 +7,12 @@
     python tools/generated_mutants.py 300 --rounds 1           a quick look: the nearest tests alone
     python tools/generated_mutants.py 300 --record FILE        keep the outcome as JSON
 
-A file of `AREAS` is drawn (each with the same chance), then one of its mutations (`tools/mutations.py`). Tests that
-concern the file are run until one fails: the file of tests of the same name; tests that import the module or name
-what it defines; the tests of its package. Tests that are marked slow are not run, nor those of whole commands, nor
-those that read the clock of the machine if they are of another name: a survivor is one of the unit tests. Each round
-has a limit of processor time; a mutant under which it does not end, though it does in a third of the limit without, is
-killed by that. One that cannot be imported or compiled is no mutant: another one is drawn.
+Of the files of `AREAS`, in an order by chance, one mutation each is drawn (`tools/mutations.py`), then a second, and so
+on. Tests that concern the file are run until one fails: the file of tests of the same name; tests that import the
+module or name what it defines; the tests of its package. Tests that are marked slow are not run, nor those of whole
+commands, nor those that read the clock of the machine if they are of another name: a survivor is one of the unit tests.
+Each round has a limit of processor time; a mutant under which it does not end, though it does in a third of the limit
+without, is killed by that. One that cannot be imported or compiled is no mutant: another one is drawn.
 
 A survivor that no test can see, or need not see, has a reason in `mutants/generated/explained.toml`: `equivalent` there
 says which of the two. Outcomes are kept (`generated.jsonl` in the folder of `--cache`) and hold while the source is the
@@ -28,7 +28,6 @@ import functools
 import hashlib
 import json
 import os
-import random
 import re
 import subprocess
 import sys
@@ -40,7 +39,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mutants import PRELOADED, ROOT, Finding, Kept, Mutant, Nursery, _file_hash, _source_hash, judged
+from mutants import PRELOADED, ROOT, TRANSLATES, Finding, Kept, Mutant, Nursery, _file_hash, _source_hash, judged
 from mutations import SOURCE, Mutation, mutations
 
 AREAS = {
@@ -50,9 +49,9 @@ AREAS = {
     "kernel, chips": "boards/chips/c/*.h",
 }  # fmt: skip
 EXPLAINED = ROOT / "mutants" / "generated" / "explained.toml"
-LIMIT_S = 120.0  # of a processor, for a round of tests
+LIMIT_S = 120.0  # of a processor, for a round of tests, if no other is given
 SLOWER = 3.0  # times as long as without the mutant: it does not end
-WIDEST = 8  # files of tests in a round
+WIDEST = 5  # files of tests in a round
 MOST_SURVIVORS = 0.05
 FOLDERS = ("unit", "property")
 CLOCK = re.compile(r"\btime\.(?:monotonic|sleep|time)\(|perf_counter")  # in a test that a busy machine may fail
@@ -80,24 +79,33 @@ class Drawn:
 
 
 def draw(seed: int, only: str = "") -> Iterator[Drawn]:
-    """Mutations in the order of a seed, none of them twice; without end until all are drawn."""
-    files = {
-        str(path.relative_to(SOURCE)): area for area, pattern in AREAS.items() for path in sorted(SOURCE.glob(pattern))
+    """Mutations in the order of a seed: one of each file, then another of each, until there are none.
+
+    A change of one file changes what is drawn in that file alone.
+    """
+    areas = {
+        path.relative_to(SOURCE).as_posix(): area for area, pattern in AREAS.items() for path in SOURCE.glob(pattern)
     }
-    chance = random.Random(seed)
-    left = sorted(file for file in files if only in file)
+    files = sorted((file for file in areas if only in file), key=lambda file: _chance(seed, file))
     texts: dict[str, str] = {}
-    found: dict[str, list[Mutation]] = {}
-    while left:
-        file = chance.choice(left)
-        if file not in texts:
-            texts[file] = (SOURCE / file).read_text(encoding="utf-8")
-            found[file] = mutations(file, texts[file])
-        if found[file]:
-            one = found[file].pop(chance.randrange(len(found[file])))
-            yield _planted(file, texts[file], one, files[file])
-        else:
-            left.remove(file)
+    left: dict[str, list[Mutation]] = {}
+    while files:
+        for file in list(files):
+            if file not in texts:
+                text = texts[file] = (SOURCE / file).read_text(encoding="utf-8")
+                left[file] = _shuffled(seed, text, mutations(file, text))
+            if left[file]:
+                yield _planted(file, texts[file], left[file].pop(), areas[file])
+            else:
+                files.remove(file)
+
+
+def _shuffled(seed: int, text: str, found: list[Mutation]) -> list[Mutation]:
+    return sorted(found, key=lambda one: _chance(seed, *one.replacement(text), one.new))
+
+
+def _chance(seed: int, *words: str) -> str:
+    return hashlib.sha256(repr((seed, *words)).encode()).hexdigest()
 
 
 def _planted(file: str, text: str, one: Mutation, area: str) -> Drawn:
@@ -118,6 +126,12 @@ def _tests() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
 
+def _users(name: str) -> list[str]:
+    """Modules that name a file of C."""
+    paths = sorted(SOURCE.rglob("*.py"))
+    return [path.relative_to(SOURCE).as_posix() for path in paths if name in path.read_text(encoding="utf-8")]
+
+
 @functools.cache
 def rounds(file: str) -> list[list[str]]:
     """Files of tests that concern a file of the source, the nearest first."""
@@ -125,7 +139,9 @@ def rounds(file: str) -> list[list[str]]:
     name = f"test_{path.stem.removeprefix('ib_')}"
     timed = {test for test, text in _tests().items() if CLOCK.search(text)}
     same = [test for test in _tests() if Path(test).stem == name and path.parts[0] in test.split("/")]
-    imported = re.compile(rf"\bironbird\.{re.escape('.'.join(path.with_suffix('').parts))}\b")
+    modules = [file] if path.suffix == ".py" else _users(path.name)
+    dotted = "|".join(re.escape(module.removesuffix(".py").replace("/", ".")) for module in modules)
+    imported = re.compile(rf"\bironbird\.(?:{dotted})\b")
     words = [rf"['\"]{re.escape(path.stem)}['\"]" if path.suffix == ".py" else rf"\b{re.escape(path.stem)}\b"]
     if path.suffix == ".py":
         tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
@@ -134,9 +150,9 @@ def rounds(file: str) -> list[list[str]]:
     folders = AROUND.get(path.parent.as_posix(), [path.parent.as_posix().removesuffix("/parts")])
     around = [test for folder in folders for test in _tests() if f"/{folder}/" in test]
     near = {
-        test: (bool(imported.search(text)), test in around, len(named.findall(text))) for test, text in _tests().items()
+        test: (test in around, bool(imported.search(text)), len(named.findall(text))) for test, text in _tests().items()
     }
-    near = {test: rank for test, rank in near.items() if rank[0] or rank[2]}
+    near = {test: rank for test, rank in near.items() if rank[1] or rank[2]}
     found: list[list[str]] = []
     for tests in (same, sorted(near, key=lambda test: near[test], reverse=True), around):
         new = [test for test in tests if not any(test in earlier for earlier in found)]
@@ -147,9 +163,9 @@ def rounds(file: str) -> list[list[str]]:
 class Trial:
     """Tries mutants out, and knows which tests fail without any."""
 
-    def __init__(self, folder: Path, cache: Path, most: int) -> None:
+    def __init__(self, folder: Path, cache: Path, most: int, limit_s: float) -> None:
         self.nursery = Nursery(folder, cache, ROOT, PRELOADED)
-        self.most = most  # rounds
+        self.most, self.limit_s = most, limit_s  # rounds, and of each
         self.quick: dict[tuple[str, ...], bool] = {}  # whether tests end early in the limit without a mutant
         self.red: set[str] = set()
         self.green: set[str] = set()
@@ -170,11 +186,12 @@ class Trial:
 
     def _round(self, mutant: Mutant, names: Sequence[str]) -> Finding:
         for _ in range(10):
+            known = "" if mutant.file.split("/")[0] in TRANSLATES else self.nursery.package_hash  # as in mutants.py
             with self.nursery.planted(mutant):
-                code, said = self.nursery.seen(mutant, self._arguments(names), LIMIT_S)
+                code, said = self.nursery.test(self._arguments(names), self.limit_s, package_hash=known)
             if code == 5 or (code is None and not self._are_quick(names)):  # no test is left, or they say nothing
                 return Finding(mutant, "survived")
-            finding = judged(mutant, code, said, 0.0, LIMIT_S)
+            finding = judged(mutant, code, said, 0.0, self.limit_s)
             if finding.outcome != "killed" or code is None or self._is_green(f"tests/{finding.detail}"):
                 return finding
         return Finding(mutant, "broken", detail="ten tests fail without it")
@@ -182,14 +199,14 @@ class Trial:
     def _are_quick(self, names: Sequence[str]) -> bool:
         """Whether tests end so early that not ending within the limit is the work of a mutant."""
         if tuple(names) not in self.quick:
-            code, _ = self.nursery.test(self._arguments(names), LIMIT_S / SLOWER)
+            code, _ = self.nursery.test(self._arguments(names), self.limit_s / SLOWER)
             self.quick[tuple(names)] = code is not None
         return self.quick[tuple(names)]
 
     def _is_green(self, test: str) -> bool:
         """Whether a test passes without any mutant; one that does not is left out from now on."""
         if test not in self.green:
-            code, _ = self.nursery.test([test], LIMIT_S)
+            code, _ = self.nursery.test([test], self.limit_s)
             (self.green if code == 0 else self.red).add(test)
         return test in self.green
 
@@ -241,7 +258,15 @@ def _known(drawn: Drawn, kept: Kept, most: int) -> Finding | None:
 
 
 def run(
-    number: int, seed: int, cache: Path, *, minutes: float, only: str, most: int, say: Callable[[str], None]
+    number: int,
+    seed: int,
+    cache: Path,
+    *,
+    minutes: float,
+    only: str,
+    most: int,
+    limit_s: float,
+    say: Callable[[str], None],
 ) -> list[tuple[Drawn, Finding]]:
     """Try out so many mutants, or as many as the time allows."""
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -249,7 +274,7 @@ def run(
     end = time.monotonic() + 60 * minutes
     done: list[tuple[Drawn, Finding]] = []
     with tempfile.TemporaryDirectory(prefix="ironbird-mutants-") as folder:
-        trial = Trial(Path(folder) / "source", cache, most)
+        trial = Trial(Path(folder) / "source", cache, most, limit_s)
         try:
             for drawn in draw(seed, only):
                 if len(done) >= number:
@@ -309,6 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="which of them")
     parser.add_argument("--only", default="", help="those whose file has this text")
     parser.add_argument("--rounds", type=int, default=3, help="of tests for each, 1 for the nearest alone")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of a processor for a round")
     parser.add_argument("--minutes", type=float, default=1e6, help="no mutant is begun after so long")
     parser.add_argument("--record", type=Path, help="write the outcome to this file (JSON)")
     usual = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ironbird-mutants"
@@ -317,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     done = run(
         chosen.number, chosen.seed, chosen.cache, minutes=chosen.minutes, only=chosen.only,
-        most=chosen.rounds, say=lambda text: print(text, flush=True),
+        most=chosen.rounds, limit_s=chosen.limit, say=lambda text: print(text, flush=True),
     )  # fmt: skip
     found = record(done, chosen.number, chosen.seed, chosen.rounds)
     if chosen.record:

@@ -5,9 +5,9 @@
 Python is read by its own parser, C by a simple tokenizer. A mutation is a place in the text and what stands there
 instead. Left out is what no flight and no verdict depends on: texts, errors that are raised, assertions, annotations,
 `__repr__`, words of documentation (`doc`, `unit`), preprocessor lines of C. Left out too are what declarations of
-signals permit (`low`, `high`, `tunable`), and constants below a millionth, which guard divisions: half as much again
-of them is nothing. In `blocks` values are real numbers: whether a bound itself belongs to a range is not mutated
-there, as two equal reals meet by chance only.
+signals permit (`low`, `high`, `tunable`), `strict` of `zip`, and constants below a millionth, which guard divisions:
+half as much again of them is nothing. In `blocks` values are real numbers: whether a bound itself belongs to a range is
+not mutated there, as two equal reals meet by chance only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "ironbird"
 GUARD = 1e-6  # constants up to this one guard divisions and roots
 REAL = ("blocks",)  # packages whose comparisons are those of real numbers
-QUIET = {"doc", "unit", "low", "high", "tunable", "frame", "source"}  # keywords of declarations that change no number
+LARGE = 100  # whole numbers from this one on are taken half as much again, not one more
+QUIET = {
+    "doc",
+    "unit",
+    "low",
+    "high",
+    "tunable",
+    "frame",
+    "source",
+    "strict",
+}  # keywords of declarations that change no number
 SILENT = {"__repr__", "__str__", "__rich__"}
 OPPOSITE = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -154,8 +164,7 @@ class _Python(ast.NodeVisitor):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         """The other sign, or one operand alone."""
         new = OTHER_SIGN.get(type(node.op))
-        words = [n for n in (node.left, node.right) if isinstance(n, ast.JoinedStr | ast.List | ast.Tuple)]
-        words += [n for n in (node.left, node.right) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        words = [n for n in (node.left, node.right) if isinstance(n, ast.List | ast.Tuple) or _is_text(n)]
         if new and not words and (place := self._between(node.left, node.right, r"[-+*/]")):
             self._put("sign", *place, new)
             self._alone(node, node.left)
@@ -194,7 +203,7 @@ class _Python(ast.NodeVisitor):
         if isinstance(node.value, bool):
             self._put("constant", begin, end, str(not node.value))
         elif isinstance(node.value, int):
-            self._put("constant", begin, end, str(node.value + 1))
+            self._put("constant", begin, end, str(_more(node.value)))
         elif isinstance(node.value, float) and not 0.0 < node.value <= GUARD:
             self._put("constant", begin, end, repr(1.5 * node.value if node.value else 1.0))
 
@@ -202,6 +211,10 @@ class _Python(ast.NodeVisitor):
         """One operand of an operation without the rest; brackets that were around the operand stay around it."""
         (begin, end), (first, last) = self._span(node), self._span(part)
         self._put("dropped", begin, end, f"({self.text[first:last]})")
+
+
+def _more(number: int) -> int:
+    return number + (number // 2 if number >= LARGE else 1)
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -260,9 +273,9 @@ def _next_number(said: str) -> str:
     number = said.rstrip("uUlLfF") if not said.lower().startswith("0x") else said.rstrip("uUlL")
     suffix = said[len(number) :]
     if number.lower().startswith("0x"):
-        return hex(int(number, 16) + 1) + suffix
+        return hex(_more(int(number, 16))) + suffix
     if re.fullmatch(r"\d+", number):
-        return str(int(number) + 1) + suffix
+        return str(_more(int(number))) + suffix
     return repr(1.5 * float(number) if float(number) else 1.0) + suffix
 
 

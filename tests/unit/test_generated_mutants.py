@@ -10,6 +10,7 @@ import pytest
 
 import generated_mutants
 from generated_mutants import draw, reason_of, rounds
+from mutants import ROOT
 from mutations import SOURCE, Mutation, mutations
 
 PYTHON = '''"""A sum of 3 < 4."""
@@ -98,7 +99,7 @@ def test_a_seed_gives_the_same_draw_and_every_mutant_of_python_is_a_program() ->
 def test_the_nearest_tests_come_first(file: str, nearest: str) -> None:
     assert rounds(file)[0][0] == nearest
     names = [name for names in rounds(file) for name in names]
-    assert len(names) == len(set(names)) and all((generated_mutants.ROOT / name).is_file() for name in names)
+    assert len(names) == len(set(names)) and all((ROOT / name).is_file() for name in names)
 
 
 def test_every_area_has_files() -> None:
@@ -117,4 +118,4 @@ def test_a_reason_is_of_one_mutation_that_can_still_be_planted() -> None:
 
 
 def test_source_is_that_of_this_project() -> None:
-    assert Path(generated_mutants.ROOT / "src" / "ironbird") == SOURCE
+    assert Path(ROOT / "src" / "ironbird") == SOURCE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ironbird.flight.ending import ending_of
@@ -49,3 +50,21 @@ def test_a_crash_is_a_crash_whatever_the_autopilot_says(climbing: Flight) -> Non
     log = replace(climbing.log, stops=[Stop(4.0, "hard landing")])
     crashed = replace(climbing, log=log, autopilot_events=[ARMED, DISARMED, FINISHED])
     assert ending_of(crashed) == "crashed"
+
+
+@pytest.mark.parametrize(
+    ("heights", "ending"),
+    [
+        ([10.0, 11.0, 11.0], "still flying"),
+        ([10.0, 11.0, 10.1], "landed"),
+        ([10.0, 10.1, 10.1], "never airborne"),
+        ([10.0, 9.0, 10.0], "never airborne"),
+        ([], "never airborne"),
+    ],
+)
+def test_heights_are_above_the_first_row(
+    climbing: Flight, monkeypatch: pytest.MonkeyPatch, heights: list[float], ending: str
+) -> None:
+    """A start that lies high is no flight, and the row of the start is the one from which it counts."""
+    monkeypatch.setattr("ironbird.flight.ending.derived", lambda log, name: np.array(heights))
+    assert ending_of(replace(climbing, autopilot_events=[ARMED])) == ending

@@ -60,6 +60,7 @@ HOSTILE = [
     b'{"set":{"\\ud800":1}}',
     b'{"set":{' + b",".join(b'"a%d":1' % i for i in range(5000)) + b"}}",
     b"x" * (LONGEST + 5000),
+    b'{"set":{"body.mass":1.7}}'.ljust(LONGEST) + b"1",  # what fits would be good, and there is more
     b'{"set":{"body.mas":1.7}}',
     b'{"set":{"navigator.count":2}}',
     b'{"set":{"body.mass":1.7,"navigator.count":2}}',  # all or nothing

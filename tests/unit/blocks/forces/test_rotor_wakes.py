@@ -90,6 +90,15 @@ def test_thrust_fluctuates_in_the_band_of_the_vortex_ring(x: float, deviation: f
         assert abs(np.corrcoef(found.T)[0, 1]) < 0.15  # each rotor has its own ring
 
 
+def test_a_ring_forgets_itself_while_the_air_passes_a_diameter() -> None:
+    """The thrust of a sample resembles that of the one before by exp(-dt v_h / (2 R)), and so on."""
+    found = factors(100.0, (0.0, 0.0, V_H), until_s=100.0, fluctuation=0.1)[10:]
+    off = found - found.mean(axis=0)
+    for samples in (1, 2, 4):
+        alike = (off[samples:] * off[:-samples]).mean(axis=0) / off.var(axis=0)
+        np.testing.assert_allclose(alike, math.exp(-samples * SAMPLE_S * V_H / (2 * R_M)), atol=0.06)
+
+
 # ---------------------------------------------------------------------- wakes of other rotors
 
 

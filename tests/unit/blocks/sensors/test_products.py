@@ -94,3 +94,21 @@ def test_noise_range_and_rate_are_those_of_the_data_sheets_in_si() -> None:
 def test_receivers_give_their_number_of_fixes_a_second(name: str, rate_hz: float) -> None:
     timing = products.GNSS_TIMING[name]
     assert 1.0 / (timing["sample_s"] * timing["period_samples"]) == pytest.approx(rate_hz)
+
+
+def test_bandwidths_of_inertial_units_are_the_printed_ones_in_hertz() -> None:
+    """Where the response has fallen by 3 dB, of the gyroscope and of the accelerometer."""
+    printed = {"icm20689": (250, 218), "icm20602": (250, 218), "mpu6000": (256, 260)}
+    for name, (gyro_hz, accel_hz) in printed.items():
+        imu = products.imu_params(name)
+        assert imu["gyro_natural_frequency"] == pytest.approx(gyro_hz * 2 * math.pi), name
+        assert imu["accel_natural_frequency"] == pytest.approx(accel_hz * 2 * math.pi), name
+
+
+def test_rangefinder_and_optical_flow_see_as_far_and_as_fast_as_printed() -> None:
+    near, flow = products.rangefinder_params("tfmini"), products.optical_flow_params("px4flow")
+    assert (near["nearest"], near["farthest"], near["resolution"]) == (0.3, 12.0, 0.01)  # m, indoors; steps of 1 cm
+    assert near["noise_share"] == pytest.approx(0.5 * 0.01)  # two deviations are 1 %
+    assert flow["largest_rate"] == 2.5  # rad/s, PX4's SENS_FLOW_MAXR
+    density, rate_hz = math.radians(0.03), 50  # L3GD20: deg/s per root hertz; half of the samples' rate is white
+    assert flow["rotation_noise"] == pytest.approx(density * math.sqrt(rate_hz / 2))

@@ -14,6 +14,7 @@ import ironbird.boards.chips.parts
 from ironbird.boards.chips.bus import NACK, I2cBus, SpiBus, Uart
 from ironbird.boards.chips.catalog import CHIPS, chip_class, make_chip
 from ironbird.boards.chips.chip import Chip
+from ironbird.boards.chips.numbers import quantise, root
 from ironbird.boards.chips.parts.ms5611 import crc4
 from ironbird.boards.chips.translate import translate
 from ironbird.boards.native_chips import chips_text
@@ -123,6 +124,27 @@ def test_hmc5883l_marks_what_is_beyond_twelve_bits(counts: float, shown: int) ->
         bus.transfer(0, 0x1E, b"\x02\x01", 0)
         x, _, y = struct.unpack(">3h", bus.transfer(20_000_000, 0x1E, b"\x03", 6).data)
         assert x == shown and y == round(0.1 * gain)
+
+
+@pytest.mark.parametrize(
+    ("psi", "counts"), [(0.0, 0.5 * 16383), (1.0, 0.1 * 16383), (-1.0, 0.9 * 16383), (-3.0, 16383.0), (3.0, 0.0)]
+)
+def test_ms4525do_gives_its_range_on_four_fifths_of_fourteen_bits_and_no_more(psi: float, counts: float) -> None:
+    """Output A of the data sheet: 10 % to 90 % of 2^14 - 1 over the range; beyond that it stays at the end."""
+    bus = I2cBus([make_chip("ms4525do", differential_pressure=psi * 6894.757293168, temperature=273.15 + 25)])
+    bus.transfer(0, 0x28, b"\0", 0)
+    high, low, warm, warmer = bus.transfer(10_000_000, 0x28, b"", 4).data
+    assert high >> 6 == 0  # fresh
+    assert (high & 63) << 8 | low == pytest.approx(counts, abs=0.51)
+    assert (warm << 3 | warmer >> 5) * 200 / 2047 - 50 == pytest.approx(25, abs=0.05)
+
+
+def test_numbers_of_chips_are_the_nearest_ones_within_bounds() -> None:
+    """Halves upwards, as floor(x + 1/2) does; a value that is no number is 0."""
+    given = {0.49: 0, 0.5: 1, -0.5: 0, -0.51: -1, 2.3: 2, 2.6: 3, 99.0: 7, 7.0: 7, -99.0: -8, -8.0: -8, math.inf: 7}
+    assert {value: quantise(value, -8, 7) for value in given} == given
+    assert quantise(math.nan, -8, 7) == 0 and quantise(-math.inf, -8, 7) == -8
+    assert (root(2.25), root(0.0), root(-4.0)) == (1.5, 0.0, 0.0)
 
 
 def test_icm20689_shows_force_rate_and_temperature_in_its_ranges() -> None:
