@@ -203,6 +203,8 @@ class Injection:
         for key in ("severity", "start_s", "rise_s", "period_s", "duty"):
             if not math.isfinite(getattr(self, key)):
                 raise FaultError(f"{name}: {key} must be finite, got {getattr(self, key)}")
+        if self.start_s < 0.0:
+            raise FaultError(f"{name}: start {self.start_s:g} s is negative; a flight begins at 0 s")
         if not 0.0 <= self.severity <= 1.0:
             raise FaultError(f"{name}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
         if not self.fault.has_severity and self.severity != 1.0:
