@@ -44,8 +44,11 @@ if TYPE_CHECKING:
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
+    from ironbird.campaign.summary import Difference
     from ironbird.report.flight.page import Origin
 
+
+MOST_MARGINS = 20  # that 'campaign diff' prints
 
 DaskOption = Annotated[
     str | None,
@@ -88,9 +91,13 @@ def run(
     --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
     PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
+    from ironbird.campaign.places import check_name
+
     with errors():
         check_suite(suite, tag)
         check_store(store)
+        if name is not None:
+            check_name(name)
         _check_traces(traces)
         _check_dask(dask)
     from ironbird.campaign.session import begun_campaign
@@ -362,7 +369,7 @@ def show(
                 (
                     s.case_id, "yes" if s.as_expected else "NO",
                     *(str(s.verdicts.get(verdict, 0) or "-") for verdict in COUNTED[:-1]), s.failures(),
-                    s.worst.id.removeprefix(f"{s.case_id}/"), s.worst.sentence,
+                    s.worst.id.removeprefix(f"{s.case_id}/"), _why(s.worst),
                 )
                 for s in summaries
             ]  # fmt: skip
@@ -386,6 +393,14 @@ def show(
         print_table(rows, flight)
 
 
+WITNESS = re.compile(r"; [\w.]+@[0-9]+:")  # begin of what a fault did, in the sentence of a flight
+
+
+def _why(result: FlightResult) -> str:
+    """How a flight came to its verdict; what its faults did only if that decided it (void)."""
+    return WITNESS.split(result.sentence)[0] if result.verdict in ("pass", "fail") else result.sentence
+
+
 def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Compare two campaigns flight by flight: changed verdicts, moved margins.
 
@@ -405,12 +420,7 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
         if as_json:
             print_json({"before": before, "after": after, **found.record()}, "ironbird/campaign-difference/1")
         else:
-            for change in found.verdicts:
-                typer.echo(
-                    f"{change.flight_id}: {change.before.verdict} -> {change.after.verdict}: {change.after.sentence}"
-                )
-            for change in found.margins[:20]:
-                typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
+            _print_changes(found)
             if len({(campaign.ironbird, campaign.software) for campaign in both}) > 1:
                 typer.echo("the two were flown by different versions or code of Ironbird")
             for what, count in found.redefinitions().items():
@@ -430,6 +440,19 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
         typer.secho(f"{len(found.only_before)} flights of {before} are not in {after}", fg="red", err=True)
     if found.verdicts or found.only_before:
         raise typer.Exit(1)
+
+
+def _print_changes(found: Difference) -> None:
+    """Changed verdicts and moved margins as tables, the margins that fell most first."""
+    rows = [[c.flight_id, c.before.verdict, c.after.verdict, _why(c.after)] for c in found.verdicts]
+    if rows:
+        print_columns(("flight", "before", "after", "why"), rows, "changed verdicts")
+    moved = sorted(found.margins, key=lambda c: c.after.margin - c.before.margin)
+    if moved:
+        cells = [[c.flight_id, f"{c.before.margin:.5g}", f"{c.after.margin:.5g}"] for c in moved[:MOST_MARGINS]]
+        print_columns(("flight", "before", "after"), cells, "moved margins, worst first")
+    if len(moved) > MOST_MARGINS:
+        typer.secho(f"{len(moved) - MOST_MARGINS} more margins moved: --json has all", fg="yellow", err=True)
 
 
 def export(
