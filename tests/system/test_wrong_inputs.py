@@ -108,6 +108,8 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("fly quad_f450 --fault servo.stuck@1", ("servo.stuck@1", "has no surface", "fault list --vehicle quad_f450")),
     ("fly quad_f450 --fault rotor.speed_loss@1:start=-5", ("start -5 s is negative", "begins at 0 s")),
     ("fly quad_f450 --fault rotor.speed_loss@1:start=5,start=6", ("start is given twice", "keep one")),
+    ("fly quad_f450 --fault rotor.speed_loss@1:shape=ramp", ("needs rise > 0 s, not 0", "rise=2")),
+    ("fly quad_f450 --fault rotor.speed_loss@1:shape=intermittent", ("period > 0 s", "period=2,duty=0.5")),
     ("fly quad_f450 --control fmu", ("no FMU (.fmu) in folder '.'", "--folder FOLDER")),
     ("fly quad_f450 --faults-file nofile.toml", ("nofile.toml:1:1", "give a file of faults")),
     ("fly quad_f450 --require no_crsh", ("unknown requirement 'no_crsh'", "did you mean 'no_crash'?")),
