@@ -122,7 +122,7 @@ def life_cases(
     for age in ages_h:
         settings = worn(diagram, age, age * cycles_per_hour, wear)
         stem = f"age-{age:05.0f}h"
-        common = {"vehicle": vehicle, "seeds": seeds, "tags": ["life", stem], "set": settings}
+        common = {"vehicle": vehicle, "seeds": list(range(1, seeds + 1)), "tags": ["life", stem], "set": settings}
         cases.append({"id": stem, "title": f"Worn by {age:g} h, nothing fails", **common})
         for kind in kinds.values():
             if kind.fault and _acts(f"{kind.fault}@1", paths):

@@ -383,6 +383,6 @@ def each(kind: Callable[[int], _L], paths: Iterable[str]) -> list[_L]:
     return [kind(number) for number in sorted(int(text) for text in instances if text.isdecimal())]
 
 
-# Parameters of the start position: north, east, down; and the heights at which barometers begin
-STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"))
+# Parameters of the start position (north, east, down), that of a launch rail too; the heights at which barometers begin
+STARTS = (BODY("p_0"), ESTIMATOR("position_0"), NAVIGATOR("point_0"), "launcher/catapult.start")
 BARO_START = re.compile(r"baro/\d+/height\.height_0")
