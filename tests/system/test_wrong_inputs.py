@@ -145,7 +145,7 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("vehicle mixer README.md", ("README.md", "a mixer begins with")),
     ("vehicle design parts motr", ("'motr'", "did you mean 'motor'?")),
     (f"{DESIGN} --mass 1.5 --payload 300", ("--payload '300'", "with its unit", "0.5kg")),
-    (f"{DESIGN} --cells 4", ("4 cells", "'lesson 3S 4000' of 3", "a multiple")),
+    (f"{DESIGN} --cells 4", ("--cells 4", "'lesson 3S 4000' has 3", "a multiple of 3")),
     ("vehicle design parts battery --cells 4", ("--cells", "its options: --where")),
     (DESIGN.replace("SunnySky A2814 KV900", "A2814"), ("motor 'A2814'", "'SunnySky A2814 KV900'")),
     ("vehicle set nofolder body.mass=1", ("nofolder/control.sock", "ironbird fly")),

@@ -82,7 +82,7 @@ class BatteryPart(Part):
         count, rest = divmod(cells, self.cells)
         if rest or not count:
             raise RecordError(
-                f"{cells} cells cannot be made of '{self.name}', of {self.cells}: give a multiple of that"
+                f"--cells {cells}: battery '{self.name}' has {self.cells}; give a multiple of {self.cells}"
             )
         if count == 1:
             return self
