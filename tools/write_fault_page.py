@@ -44,9 +44,8 @@ KEYS = (
     (
         "axis",
         "all",
-        "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary. `open`, `short`, "
-        "`stuck`, `delay` and `dropout` of sensors act on the whole vector (`short` with an axis: full scale there, 0 "
-        "on the others)",
+        "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary. Faults "
+        "of signals that have no axes, and `delay` and `dropout`, refuse it",
     ),
     ("severity", "1", "0 to 1; what it means is written at each fault, linear between"),
     ("start", "0", "seconds; with `when`, after the condition first holds"),

@@ -60,7 +60,9 @@ def bind(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         listener.close()
-        raise LinkError(f"port {port} of 127.0.0.1 cannot be had ({error.strerror}): give another by --port") from None
+        raise LinkError(
+            f"port {port} of 127.0.0.1 cannot be had ({error.strerror}): give another by --http-port"
+        ) from None
     return listener
 
 

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote
 
 from ironbird.compiler.cache import cache_folder
+from ironbird.errors import StoreError
 from ironbird.files.whole import write_text
 
 VARIABLE = "IRONBIRD_STORE"
 MOST = 200  # stores that are remembered
+NAME = r"[\w][\w.\-]{0,150}"  # of a campaign: it becomes a folder
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no campaign may have."""
+    if not re.fullmatch(NAME, name):
+        raise StoreError(f"{name!r} is no name for a campaign: use letters, digits, '-', '_' and '.'")
 
 
 def usual_store() -> str | None:

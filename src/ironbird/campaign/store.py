@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
 import time
@@ -29,9 +28,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.flown_files import vehicle_texts
 from ironbird.campaign.identity import files_of, ironbird_version, software
+from ironbird.campaign.places import check_name
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import is_tls_trouble, look_at_store
-from ironbird.campaign.stored import NAME, is_trace_name, read_campaign, read_case, read_result
+from ironbird.campaign.stored import is_trace_name, read_campaign, read_case, read_result
 from ironbird.errors import StoreError, StoreWarning, UnknownNameError
 from ironbird.flight.words import VERDICTS
 
@@ -205,7 +205,7 @@ class Store:
 
     def trace_folder(self, name: str) -> Path:
         """Folder of a campaign's traces."""
-        _check_name(name)
+        check_name(name)
         return self.folder / name / "traces"
 
     def trace_path(self, campaign: Campaign, result: FlightResult) -> Path | None:
@@ -302,7 +302,7 @@ class Store:
         that need not wait for the writing begins there. So is `cases`, if it is a function, after that. If they are not
         called, or an error follows, there is no campaign.
         """
-        _check_name(name)
+        check_name(name)
         begin = [named] if named is not None else []
         if not callable(cases):
             _look_at_flights(cases)
@@ -666,8 +666,3 @@ def _look_at_flights(cases: Sequence[FlightCase]) -> Sequence[FlightCase]:
     if not cases:
         raise StoreError("a campaign needs at least one flight; the suite gives none")
     return cases
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(NAME, name):
-        raise StoreError(f"{name!r} is no name for a campaign: use letters, digits, '-', '_' and '.'")

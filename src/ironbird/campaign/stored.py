@@ -9,11 +9,11 @@ from typing import Any
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.expected import is_expectation
+from ironbird.campaign.places import NAME
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError, StoreError
 from ironbird.flight.words import VERDICTS
 
-NAME = r"[\w][\w.\-]{0,150}"  # of a campaign: it becomes a folder
 TRACE = r"[\w\-][\w.\-]{0,250}"  # of a trace's file, in its campaign's folder
 RESTORE = "restore the store from a backup"
 _NUMBER = (int, float)

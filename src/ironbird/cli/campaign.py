@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ironbird.report.flight.page import Origin
 
 
+
 DaskOption = Annotated[
     str | None,
     typer.Option(
@@ -89,9 +90,13 @@ def run(
     --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
     PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
+    from ironbird.campaign.places import check_name
+
     with errors():
         check_suite(suite, tag)
         check_store(store)
+        if name is not None:
+            check_name(name)
         _check_traces(traces)
         _check_dask(dask)
     from ironbird.campaign.session import begun_campaign
@@ -382,7 +387,7 @@ def show(
                 (
                     s.case_id, "yes" if s.as_expected else "NO",
                     *(str(s.verdicts.get(verdict, 0) or "-") for verdict in COUNTED[:-1]), s.failures(),
-                    s.worst.id.removeprefix(f"{s.case_id}/"), s.worst.sentence,
+                    s.worst.id.removeprefix(f"{s.case_id}/"), _why(s.worst),
                 )
                 for s in summaries
             ]  # fmt: skip
@@ -406,6 +411,14 @@ def show(
         rows |= {j.name: "\n".join(filter(None, [j.words(), j.sentence, j.untested])) for j in result.judgements}
         rows["sha256"] = result.sha256
         print_table(rows, flight)
+
+
+WITNESS = re.compile(r"; [\w.]+@[0-9]+:")  # begin of what a fault did, in the sentence of a flight
+
+
+def _why(result: FlightResult) -> str:
+    """How a flight came to its verdict; what its faults did only if that decided it (void)."""
+    return WITNESS.split(result.sentence)[0] if result.verdict in ("pass", "fail") else result.sentence
 
 
 def diff(

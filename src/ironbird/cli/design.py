@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -304,9 +305,10 @@ def autotune(
         print_columns(MARGIN_HEAD, cells, f"{vehicle}: margins with these gains")
     texts = {path: str(v[0] if len(v) == 1 else v).replace(" ", "") for path, v in found.params.items()}
     first = "roll" if found.axes else "speed_north" if velocity_bandwidth else "north"
-    gains = (f"--set {path}={text}" for path, text in texts.items())
+    gains = (f"--set {shlex.quote(f'{path}={text}')}" for path, text in texts.items())
     typer.echo("try:    " + " ".join([f"ironbird vehicle step {vehicle} {first}", *gains]))
-    typer.echo("file:   [control] " + ", ".join(f"{path.partition('.')[2]} = {t}" for path, t in texts.items()))
+    typer.echo("in the vehicle file:")
+    typer.echo("\n".join(["[control]", *(f"{path.partition('.')[2]} = {text}" for path, text in texts.items())]))
 
 
 def answer_cells(answer: Answer) -> list[str]:
@@ -349,6 +351,8 @@ def sets_of(sweeps: list[str] | None) -> dict[str, dict[str, Number]]:
 def _values(text: str, values: str) -> list[float]:
     if ":" not in values:
         return numbers_of("--sweep", values, 1, MOST_SETS, "PATH=1,2,5")
+    if values.count(":") != 2:
+        raise IronbirdError(f"--sweep '{shortened(text)}': give PATH=FIRST:LAST:COUNT, for example 10:40:7")
     first, last, count = numbers_of("--sweep", values.replace(":", ","), 3, 3, "PATH=FIRST:LAST:COUNT")
     number = round(count)
     if number != count or not 1 <= number <= MOST_SETS:

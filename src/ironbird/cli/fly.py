@@ -527,7 +527,7 @@ def compare(
 
     with errors():
         if not 2 <= len(flights) <= MOST_COMPARED:
-            raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
+            raise IronbirdError(f"give 2 to {MOST_COMPARED} folders of flights, not {len(flights)}")
         with working("reading the flights"):
             kept = [read_flight(folder) for folder in flights]
         as_file = out is not None and out.suffix and not out.is_dir()

@@ -101,7 +101,7 @@ def _present_command(words: list[str]) -> list[str]:
         former = " ".join(words[:count])
         if former in REWRITERS:
             present = REWRITERS[former](words[count:])
-            _say(former, " ".join([*present[:4], "…"]))
+            _say(former, " ".join([*present[:4], "…"]).replace("--help", "VEHICLE"))
             return present
         if former in MOVED:
             _say(former, MOVED[former])

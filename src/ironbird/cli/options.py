@@ -210,8 +210,8 @@ StrictOption = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Exit code 1 also if a requirement held without being put to the test, or, in 'doctor', if anything is "
-        "missing or busy.",
+        help="Exit code 1 also for what is otherwise a remark: a requirement that held without being put to the test, "
+        "or something that 'doctor' misses.",
     ),
 ]
 OUT_HELP = "Where to write: a folder, or a file if the result is one file; the command prints where it wrote."

@@ -65,7 +65,8 @@ def errors() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        fail(IronbirdError(f"cannot read or write: {error}"))
+        where = f"{error.filename}: " if error.filename else ""
+        fail(IronbirdError(f"cannot read or write: {where}{error.strerror or error}"))
     except MemoryError:
         fail(IronbirdError(LITTLE_MEMORY))
     except ImportError as error:

@@ -140,7 +140,8 @@ def _unknown_option(ctx: Any, name: str) -> str:
         return str(text)
     options = [opt for param in command.get_params(ctx) for opt in (*param.opts, *param.secondary_opts)]
     options = [opt for opt in options if opt.startswith("-")]
-    near = difflib.get_close_matches(name, options, n=2, cutoff=0.6)
+    words = {opt.lstrip("-"): opt for opt in options}
+    near = [words[word] for word in difflib.get_close_matches(name.lstrip("-"), words, n=2, cutoff=0.6)]
     if near:
         hint = f"did you mean {' or '.join(near)}?"
     elif len(options) <= MOST_LISTED:

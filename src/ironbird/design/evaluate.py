@@ -133,7 +133,7 @@ def evaluate(craft: Craft, *, draws: int = DRAWS, seed: int = 0) -> Evaluation:
         full = float(nominal["full lift"][0])
         raise RecordError(
             f"these parts do not lift {craft.mass_kg:.3g} kg: full throttle gives {full:.3g} N, the weight is "
-            f"{craft.mass_kg * G:.3g} N; take larger propellers, more cells or less mass"
+            f"{craft.mass_kg * G:.3g} N; take larger propellers, more cells or less mass{_cells_hint(craft)}"
         )
     _, _, propeller_sigma = static_coefficients(craft.propeller)
     random = np.random.default_rng(seed)
@@ -201,8 +201,17 @@ def largest_propeller_m(frame_m: float, rotors: int) -> float:
     return frame_m * math.sin(math.pi / rotors) / 1.05
 
 
+def _cells_hint(craft: Craft) -> str:
+    """What to do if the name of the battery says other cells than its figures; empty if they agree."""
+    named, cells = craft.battery.named_cells(), craft.battery.cells
+    if named in (0, cells):
+        return ""
+    count = f"{cells} cell" + "s" * (cells > 1)
+    return f"; battery '{craft.battery.name}' says {named}S, its figures are of {count}: add --cells {named}"
+
+
 def _warnings(craft: Craft, figures: dict[str, Value]) -> list[str]:
-    warnings = []
+    warnings = [hint.removeprefix("; ")] if (hint := _cells_hint(craft)) else []
     duty, amps = figures["hover throttle"].value, figures["full battery current"].value
     if duty > HIGH_DUTY:
         warnings.append(f"hover takes {100 * duty:.0f} % throttle: little is left for control")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -75,6 +76,30 @@ class BatteryPart(Part):
     current_A: float = 0.0  # largest; 0: not known
     resistance_ohm: float = 0.0
     voltage_V: float = 0.0  # mean over a flight; 0: 4 V a cell
+
+    def in_series(self, cells: int) -> BatteryPart:
+        """As many of this battery in series as give this number of cells: mass, voltage and resistance add up."""
+        count, rest = divmod(cells, self.cells)
+        if rest or not count:
+            raise RecordError(
+                f"--cells {cells}: battery '{self.name}' has {self.cells}; give a multiple of {self.cells}"
+            )
+        if count == 1:
+            return self
+        return replace(
+            self,
+            name=f"{count} x {self.name}",
+            source=f"derived: {count} in series, each {self.source}",
+            cells=cells,
+            mass_kg=count * self.mass_kg,
+            resistance_ohm=count * self.resistance_ohm,
+            voltage_V=count * self.voltage_V,
+        )
+
+    def named_cells(self) -> int:
+        """Cells that the name says, as `3S` or `4s1p` do; 0 if it says none."""
+        named = re.search(r"(?<![A-Za-z0-9])([1-9][0-9]?)[sS](?![A-Za-z])", self.name)
+        return int(named[1]) if named else 0
 
 
 @dataclass(frozen=True)

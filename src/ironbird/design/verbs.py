@@ -19,7 +19,7 @@ from ironbird.errors import MOST_LISTED, IronbirdError, UnknownNameError, shorte
 from ironbird.files.work import working
 
 if TYPE_CHECKING:
-    from ironbird.design.parts import Database, Part
+    from ironbird.design.parts import BatteryPart, Database, Part
 
 
 @offered
@@ -69,28 +69,47 @@ USUAL_ID = "designed_quad"
 UNITS = {"min": 1.0, "h": 60.0, "s": 1 / 60, "kg": 1.0, "g": 1e-3}
 
 
+CellsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Cells in series: as many of the battery as give them (the shipped batteries are single cells); by "
+        "default those of the battery.",
+        min=1,
+        max=48,
+    ),
+]
+
+
 def evaluate_parts(
     motor: Annotated[str, typer.Option(help="Name of a motor.", autocompletion=part_names("motor"))],
     propeller: Annotated[str, typer.Option(help="Name of a propeller.", autocompletion=part_names("propeller"))],
     esc: Annotated[str, typer.Option(help="Name of a speed controller.", autocompletion=part_names("esc"))],
     battery: Annotated[str, typer.Option(help="Name of a battery.", autocompletion=part_names("battery"))],
+    cells: CellsOption = None,
     mass: Annotated[float | None, typer.Option(help=MASS_HELP, min=0.01, max=1000)] = None,
     frame: FrameOption = "0.45",
     flight_controller: ControllerOption = "",
     payload: PayloadOption = "0kg",
-    height: Annotated[float, typer.Option(help="Of the place above the sea, in m.")] = 50.0,
-    temperature: Annotated[float, typer.Option(help="At the place, in °C.", min=-60, max=60)] = 25.0,
+    height: Annotated[float, typer.Option(help="Height of the place above the sea, in m.")] = 50.0,
+    temperature: Annotated[
+        float, typer.Option(help="Temperature of the air at the place, in °C.", min=-60, max=60)
+    ] = 25.0,
     parts: PartsOption = None,
     id_: IdOption = None,
     out: OutPathOption = Path("out/design"),
 ) -> None:
-    """Hover, full throttle, payload, range and endurance of a set of parts; writes a vehicle file."""
+    """Hover, full throttle, payload, range and endurance of a set of parts; writes a vehicle file.
+
+    Example: ironbird vehicle design evaluate --motor 'T-Motor MT2216 V2.0 KV900' --propeller 'APC 10x4.5' --esc 'Afro
+    ESC 30Amp' --battery 'Venom 5000mah 3s 20c' --cells 3 --mass 1.5
+    """
     from ironbird.design.evaluate import Craft, evaluate, propulsion_mass_kg
     from ironbird.design.parts import load_database
 
     with errors():
         database = load_database(*(parts or []))
-        chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), database.battery(battery)
+        pack = _pack(database, battery, cells)
+        chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), pack
         diagonal_m, base_kg, others = _frame(database, frame, flight_controller, None if mass is None else 0.0)
         carried_kg = _amount("--payload", payload)
         own_kg = base_kg + propulsion_mass_kg(*chosen, ROTORS) if mass is None else mass
@@ -106,10 +125,17 @@ def evaluate_parts(
         _write(evaluate(craft), None, out, id_ or USUAL_ID)
 
 
+def _pack(database: Database, name: str, cells: int | None) -> BatteryPart:
+    """The battery with this name, with that many cells in series."""
+    battery = database.battery(name)
+    return battery if cells is None else battery.in_series(cells)
+
+
 def search_parts(
     battery: Annotated[str, typer.Option(help="Name of a battery.", autocompletion=part_names("battery"))],
     esc: Annotated[str, typer.Option(help="Name of a speed controller.", autocompletion=part_names("esc"))],
-    endurance: Annotated[str, typer.Option(help="For example 25min.")] = "0min",
+    cells: CellsOption = None,
+    endurance: Annotated[str, typer.Option(help="Hover time that is wanted, for example 25min.")] = "0min",
     payload: PayloadOption = "0kg",
     frame: FrameOption = "0.45",
     flight_controller: ControllerOption = "",
@@ -135,7 +161,7 @@ def search_parts(
             _amount("--endurance", endurance), _amount("--payload", payload), diagonal_m, base_kg, others=others
         )
         with working("trying every motor with every propeller"):
-            found = search(database, wanted, database.battery(battery), database.esc(esc))
+            found = search(database, wanted, _pack(database, battery, cells), database.esc(esc))
         if found.without_mass:
             few = ", ".join(found.without_mass[:MOST_LISTED])
             many = f" and {rest:,} more" if (rest := len(found.without_mass) - MOST_LISTED) > 0 else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from ironbird.errors import ExportError
 from ironbird.export.job import Exporter, Job, emptied, zipped
 from ironbird.files.registry import Registry
+from ironbird.files.whole import without_empty
 
 EXPORTERS: Registry[Exporter] = Registry(
     "exporters",
@@ -35,6 +36,7 @@ def export(name: str, job: Job, folder: Path) -> dict[str, str]:
     exporter = exporter_of(name)
     if job.precision not in exporter.precisions:
         raise ExportError(f"'{name}' has no {job.precision} precision; it offers {', '.join(exporter.precisions)}")
-    made = exporter.write(job, emptied(folder))
+    with without_empty(folder):
+        made = exporter.write(job, emptied(folder))
     archive = zipped(folder, folder.with_name(folder.name + ".zip"))
     return {**made, "folder": str(folder), "archive": str(archive)}

@@ -221,6 +221,8 @@ class Injection:
         for key in ("severity", "start_s", "rise_s", "period_s", "duty"):
             if not math.isfinite(getattr(self, key)):
                 raise FaultError(f"{name}: {key} must be finite, got {getattr(self, key)}")
+        if self.start_s < 0.0:
+            raise FaultError(f"{name}: start {self.start_s:g} s is negative; a flight begins at 0 s")
         if not 0.0 <= self.severity <= 1.0:
             raise FaultError(f"{name}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
         if not self.fault.has_severity and self.severity != 1.0:
@@ -238,6 +240,11 @@ class Injection:
                 raise FaultError(
                     f"{name}: {key} has no meaning with shape '{self.shape}'; order shape={shape}, or leave it out"
                 )
+        if self.shape == "ramp" and not self.rise_s > 0.0:
+            raise FaultError(f"{name}: a ramp needs rise > 0 s, not {self.rise_s:g}; write for example rise=2")
+        if self.shape == "intermittent" and not (self.period_s > 0.0 and 0.0 < self.duty < 1.0):
+            got = f"not {self.period_s:g} s and {self.duty:g}; write for example period=2,duty=0.5"
+            raise FaultError(f"{name}: shape intermittent needs period > 0 s and a duty between 0 and 1, {got}")
         if not _is_part(self.instance):
             raise FaultError(f"{name}: instance is a number or a name, not '{self.instance}'")
         if self.instance != 1 and not self.fault.counts_instances:

@@ -28,6 +28,20 @@ def replacing(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def without_empty(folder: Path) -> Iterator[None]:
+    """Context manager: removes the folder and its parents again if an error leaves those that it made empty."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in made:
+            if not path.is_dir() or any(path.iterdir()):
+                break
+            path.rmdir()
+        raise
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file completely or not at all."""
     with replacing(path) as part:

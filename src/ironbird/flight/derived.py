@@ -108,7 +108,7 @@ def make_trace(
 ) -> Trace:
     """The signals that formulas need, for all lanes; `fault_starts_s` is each lane's first fault (infinite: none).
 
-    `ends` says of each lane whether it ended so: `completed`, `landed`. Columns are computed on demand.
+    `ends` has for `completed` and `landed` whether each lane ended in this way. Columns are computed on demand.
     """
     rows = np.array([log.rows(lane) for lane in range(log.lanes)])
     crashed = [stop is not None and stop.reason not in HARMLESS for stop in log.stops]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -99,9 +100,13 @@ class Judgement:
         return self.margin >= 0.0
 
     def words(self) -> str:
-        """Status and margin as text."""
-        unit = "" if self.unit in ("", "1") else f" {self.unit}"
-        return self.status + (f", margin {self.margin:.4g}{unit}" if math.isfinite(self.margin) else "")
+        """Status and margin as text; an angle in degrees if the formula has it so."""
+        unit, factor = "" if self.unit == "1" else self.unit, 1.0
+        degrees = unit.replace("rad", "deg")
+        if degrees != unit and re.search(rf"\d\s*{degrees}\b", self.formula):
+            unit, factor = degrees, math.degrees(1.0)
+        margin = f", margin {factor * self.margin:.4g} {unit}".rstrip()
+        return self.status + (margin if math.isfinite(self.margin) else "")
 
     @property
     def status(self) -> str:

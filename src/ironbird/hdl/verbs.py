@@ -35,8 +35,8 @@ def hdl(
             from ironbird.hdl.tools import board_rtlil, cores_of, place, write_verilog
         except ImportError as error:
             raise LinkError(f"{error.name} is not installed: pip install 'ironbird[hdl]'") from error
-        out.mkdir(parents=True, exist_ok=True)
         chosen, left_out = cores_of(chips)
+        out.mkdir(parents=True, exist_ok=True)
         if left_out:
             typer.secho(f"without a core, left out: {', '.join(left_out)}", fg="yellow", err=True)
         text = board_rtlil(chosen)

@@ -56,7 +56,8 @@ def read_bench(path: Path) -> dict[str, np.ndarray]:
         text = read_bytes(path).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RecordError(f"{path} cannot be read as CSV: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise RecordError(f"{path} cannot be read as CSV: {why}; give a table with a head line") from None
     if len(rows) < LEAST_ROWS + 1:
         raise RecordError(f"{path.name} has {max(len(rows) - 1, 0)} rows; a fit needs {LEAST_ROWS}")
     places: dict[str, tuple[int, float, float]] = {}

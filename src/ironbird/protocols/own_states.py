@@ -102,7 +102,7 @@ def _stamps(data: Data) -> np.ndarray:
 
 
 def of_px4(topics: Find) -> list[Change]:
-    """Changes in the topics of a ULog."""
+    """Changes of PX4's estimator, sensors, failsafes and saturation over time, from the topics of a ULog."""
     changes: list[Change] = []
     selector = topics("estimator_selector_status")
     if selector is not None:

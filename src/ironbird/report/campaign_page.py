@@ -32,6 +32,7 @@ from ironbird.credibility.evidence import Standing, standing
 from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
 from ironbird.flight.words import FAIL, PASS, VERDICTS
+from ironbird.report.log.summary import duration
 from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
@@ -101,9 +102,9 @@ def _content(
         "lead": [
             *filter(None, [earlier_meaning(campaign.ironbird)]),
             f"{sum(counts.values())} flights of {len({c.case_id for c in cases.values()})} cases",
-            f"{sum(r.ended_s for r in results) / 3600:.2f} h in the air",
+            f"{duration(sum(r.ended_s for r in results))} of flight",
             f"{judged} judged on their requirements",
-            f"begun {campaign.created}",
+            f"begun {campaign.created[:16].replace('T', ' ')} UTC",
         ],
         "wrong": len(wrong),
         "groups": _groups(wrong, titles, anchors, pages),

@@ -130,7 +130,9 @@ def _written(
             if not written:
                 (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        raise IronbirdError(f"cannot write results to {folder}: {error}") from error
+        raise IronbirdError(
+            f"cannot write results to {folder}: {error.strerror or error}; give another folder by --out"
+        ) from error
     return rows
 
 

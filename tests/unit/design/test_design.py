@@ -15,7 +15,7 @@ from ironbird.analysis.level import level_trim
 from ironbird.autopilots.ardupilot.params import vehicle_params
 from ironbird.cli.main import app
 from ironbird.design.evaluate import Craft, Evaluation, evaluate, largest_propeller_m
-from ironbird.design.parts import Database, load_database
+from ironbird.design.parts import BatteryPart, Database, load_database
 from ironbird.design.propulsion import air_density, blade_coefficients, static_coefficients
 from ironbird.design.search import Wanted, search
 from ironbird.design.vehicle import write_design
@@ -293,6 +293,36 @@ def test_the_status_of_parts_is_readable_at_80_columns(kind: str) -> None:
 
     assert "status" in listed and "…" not in listed and max(map(len, listed.splitlines())) <= 80
     assert "not validated" in listed
+
+
+def test_single_cells_are_put_in_series_and_a_name_that_says_otherwise_is_noticed(database: Database) -> None:
+    cell = database.battery("Venom 5000mah 3s 20c")
+    pack = cell.in_series(3)
+    assert (cell.cells, cell.named_cells(), pack.cells) == (1, 3, 3)
+    assert pack.mass_kg == pytest.approx(3 * cell.mass_kg) and pack.capacity_Ah == cell.capacity_Ah
+    assert pack.resistance_ohm == pytest.approx(3 * cell.resistance_ohm)
+    assert pack.source.startswith("derived: 3 in series")
+    assert database.battery("lesson 3S 4000").in_series(3) is database.battery("lesson 3S 4000")
+    with pytest.raises(RecordError, match="multiple"):
+        database.battery("lesson 3S 4000").in_series(4)
+
+    def craft(battery: BatteryPart, mass_kg: float) -> Craft:
+        propulsion = (
+            database.motor("SunnySky A2814 KV900"),
+            database.propeller("APC 10x4.5"),
+            database.esc("lesson ESC"),
+        )
+        return Craft(*propulsion, battery, mass_kg)
+
+    with pytest.raises(RecordError, match="says 3S, its figures are of 1 cell: add --cells 3"):
+        evaluate(craft(cell, 1.5))
+    assert evaluate(craft(pack, 1.5)).figures["full lift"].value > 30
+    assert not any("--cells" in text for text in evaluate(craft(pack, 1.5)).warnings)
+
+
+@pytest.mark.parametrize(("name", "cells"), [("ZIPPY 4000 4S1P", 4), ("Elite EL3S", 0), ("Turnigy 6s", 6), ("20c", 0)])
+def test_cells_are_read_from_the_name_of_a_battery(name: str, cells: int) -> None:
+    assert BatteryPart(name=name).named_cells() == cells
 
 
 def test_own_parts_stand_beside_and_wrong_ones_are_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from campaign_data import flight_case, result_of
 import ironbird as ib
 from ironbird.campaign.search import Map
 from ironbird.files.csv_text import harmless
-from ironbird.files.whole import replacing, write_text
+from ironbird.files.whole import replacing, without_empty, write_text
 from ironbird.model.diagram import Diagram
 from ironbird.report.diagram_svg import write_diagram_svg
 from ironbird.report.junit import write_junit
@@ -134,3 +134,23 @@ def test_what_a_spreadsheet_might_run_becomes_text(cell: str) -> None:
 @pytest.mark.parametrize("cell", ["", "a=1", "1-2", "-1", "+1", "-1.5e-3", "-inf", "'=1", " x", "no_crash"])
 def test_numbers_and_other_texts_stay(cell: str) -> None:
     assert harmless(cell) == cell
+
+
+def test_an_error_leaves_no_empty_folder_behind(tmp_path: Path) -> None:
+    new = tmp_path / "out" / "export" / "c"
+    with pytest.raises(ValueError, match="no"), without_empty(new):
+        new.mkdir(parents=True)
+        raise ValueError("no")
+    assert not (tmp_path / "out").exists()
+
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ValueError, match="no"), without_empty(new):
+        new.mkdir(parents=True)
+        raise ValueError("no")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "what was there before stays"
+
+    with pytest.raises(ValueError, match="no"), without_empty(new):
+        new.mkdir(parents=True)
+        (new / "file").write_text("kept")
+        raise ValueError("no")
+    assert (new / "file").is_file()

@@ -478,3 +478,16 @@ def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight
     assert both.startswith(f"{crash}mission_completed: the mission was not completed: item 1 of 1 (waypoint, ")
     own = Requirement("own", "not (eventually (crashed == 1))", "major")  # however the requirement is written
     assert "; own: crashed at 3.99 s (hard " in judged(falling, own, stop=Stop(3.99, "hard landing")).sentence
+
+
+@pytest.mark.parametrize(
+    ("formula", "unit", "words"),
+    [
+        ("always (tilt < 30 deg)", "rad", "holds, margin 8.027 deg"),
+        ("always (tilt < 0.5 rad)", "rad", "holds, margin 0.1401 rad"),
+        ("always (altitude < 60 m)", "m", "holds, margin 0.1401 m"),
+        ("always (crashed == 0)", "", "holds, margin 0.1401"),
+    ],
+)
+def test_a_margin_has_the_unit_in_which_the_requirement_was_written(formula: str, unit: str, words: str) -> None:
+    assert Judgement("a", "major", 0.1401, 1.0, "", formula, unit).words() == words

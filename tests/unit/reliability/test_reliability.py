@@ -179,7 +179,10 @@ def test_a_life_has_only_the_faults_that_the_vehicle_has_parts_for(vehicle: str,
     path.write_text(life_cases(vehicle, [0.0, 50.0], 4.0, load_lives()))
 
     assert check(path) == []
-    assert len(load_suite(path).flights()) >= 6
+    flights = load_suite(path).flights()
+    assert len(flights) >= 6
+    path.write_text(life_cases(vehicle, [0.0, 50.0], 4.0, load_lives(), seeds=3))
+    assert len(load_suite(path).flights()) == 3 * len(flights), "as many seeds, not the seed of that number"
 
 
 def test_a_life_flies_each_of_its_seeds_and_asks_for_the_mission(tmp_path: Path) -> None:

@@ -162,9 +162,9 @@ def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
 
 
 def _energy_params(spec: VtolSpec) -> Params:
-    """Throttle and vertical speeds on wings at cruise speed: climb with full thrust, sink without [BeardMcLain].
+    """Parameters of PX4's energy control at cruise speed: throttle, climb at full thrust, sink without [BeardMcLain].
 
-    Of lifting surfaces, drag over lift is the same at all angles before the stall [LiftDrag].
+    A wing of lifting surfaces has one ratio of drag to lift at all angles of attack below the stall [LiftDrag].
     """
     wing, weight = spec.wing, spec.body.mass_kg * STANDARD_GRAVITY_MPS2
     rotors = spec.rotor if spec.pusher is None else [spec.pusher]

@@ -465,7 +465,7 @@ class ErrorStateEkf(EstimatorPorts):
         return start
 
     def _turned_past(self, x: View, p: View, n: _Nominal, R_NF: ca.SX) -> ca.SX:
-        """Integrals of the acceleration in F at earlier times, converted to N, with gravity, zero at present."""
+        """First and second integral of the acceleration from earlier samples to the present one, with gravity, in N."""
         assert self.sample_s is not None
         g_N, turned = ca.vertcat(0, 0, p.gravity), []
         for i in range(self.history):

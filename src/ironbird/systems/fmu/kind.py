@@ -374,10 +374,15 @@ def path_of(options: FmuOptions) -> Path:
     """Path of the FMU that the options name."""
     folder = Path(options.folder or os.environ.get(VARIABLE, "")).expanduser()
     if not str(folder) or not folder.is_dir():
-        raise LinkError(f"there is no folder '{folder}' with an FMU: give --option folder=… or set {VARIABLE}")
+        raise LinkError(f"there is no folder '{folder}' with an FMU: give --folder FOLDER or set {VARIABLE}")
     files = sorted(folder.glob(options.file or "*.fmu"))
-    if len(files) != 1:
-        raise LinkError(f"{folder} holds {len(files)} FMUs that may be meant: name one with --option file=…")
+    if not files:
+        missing = f"no {options.file}" if options.file else "no FMU (.fmu)"
+        raise LinkError(f"there is {missing} in folder '{folder}': give --folder FOLDER or set {VARIABLE}")
+    if len(files) > 1:
+        raise LinkError(
+            f"folder '{folder}' has {len(files)} FMUs: name one with --file, such as --file {files[0].name}"
+        )
     return files[0]
 
 

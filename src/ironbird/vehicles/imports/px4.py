@@ -31,7 +31,9 @@ def read_params(path: Path) -> dict[str, float]:
     try:
         text = read_bytes(path).decode(errors="replace")
     except OSError as error:
-        raise VehicleError(f"cannot read {path}: {error}") from None
+        raise VehicleError(
+            f"cannot read {path}: {error.strerror or error}; give a model of Gazebo, ArduPilot, PX4 or JSBSim"
+        ) from None
     texts = {name: value for pattern in (_SET, _ROW) for name, value in pattern.findall(text)}
     if not texts:
         raise VehicleError(f"{path}: no parameter was found; give an airframe script or a .params file of PX4")

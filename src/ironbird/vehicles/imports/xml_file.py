@@ -18,7 +18,9 @@ def read_xml(path: Path) -> Element:
     try:
         data = read_bytes(path, MOST_BYTES)
     except OSError as error:
-        raise VehicleError(f"cannot read {path}: {error}") from None
+        raise VehicleError(
+            f"cannot read {path}: {error.strerror or error}; give a model of Gazebo, ArduPilot, PX4 or JSBSim"
+        ) from None
     if b"{%" in data or b"{{" in data:
         data = _plain(data)
     return xml_tree.read_xml(data, lambda why: VehicleError(f"{path}: {why}"))

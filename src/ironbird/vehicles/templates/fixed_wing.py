@@ -92,7 +92,7 @@ class WingTable(BlockTable):
 
 
 class PanelTable(BlockTable):
-    """One lifting surface of an aircraft that is made of such; names as the Gazebo plug-in [LiftDrag]."""
+    """Table of one lifting surface, for aircraft made of several; keys are those of Gazebo's plug-in [LiftDrag]."""
 
     surface: str = ""  # control surface whose deflection acts on it; none if empty
     params = params_of(
