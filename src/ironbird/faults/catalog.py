@@ -198,7 +198,10 @@ def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
         if key not in KEYS:
             unknown = UnknownNameError("key", key, KEYS, meant=meant_keys(key, (*KEYS, "when")))
             raise FaultError(f"fault '{shortened(text)}': {unknown}")
-        table[f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key] = _value(text, key, value)
+        name_in_table = f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key
+        if name_in_table in table:
+            raise FaultError(f"fault '{shortened(text)}': {key} is given twice; leave one out")
+        table[name_in_table] = _value(text, key, value)
     if when:
         table["when"] = predicate
     if "instance" in table and not known[name].counts_instances:
