@@ -2,7 +2,7 @@
 
 Files of `tests/system/meanings` have one topic each: `[usual]`, which all their orders share, and `[[meaning]]` tables.
 `order` has the arguments of `ib.fly` (`require` for requirements, `wind` for the weather, `controller` for one of the
-Python functions below). What is expected:
+Python functions below, and `claims` for what it reports). What is expected:
 
     verdict     pass, fail, void or error; `broken` names what is broken then (an unfinished mission beside it is free)
     untested    a requirement held without having been put to the test; no pass has one without this key
@@ -38,6 +38,7 @@ import ironbird as ib
 from ironbird.campaign.expected import expected_text, is_as_expected
 from ironbird.cli.main import app
 from ironbird.flight.ends import MISSION
+from ironbird.rig.system import AutopilotEvent
 
 FOLDER = Path(__file__).parents[1] / "system" / "meanings"
 MISSIONS = "missions.toml"
@@ -104,6 +105,8 @@ def arguments(order: Mapping[str, Any]) -> dict[str, Any]:
         given["requirements"] = [_requirement(entry) for entry in given.pop("require")]
     if "controller" in given:
         given["control"] = ib.FunctionSystem(CONTROLLERS[given.pop("controller")](), "under test", STEP_TICKS)
+    if "claims" in given:
+        given["control"].autopilot_events += [AutopilotEvent(5.0, kind, text) for kind, text in given.pop("claims")]
     return given
 
 

@@ -113,11 +113,11 @@ class _Look:
             self._say(begun & ~reached.any(axis=1), text)
         if math.isfinite(interval.high_s) and (every or _has_box(node.child, positive)):
             first = active.argmax(axis=1)
-            left_s = (self.trace.rows - first) * self.trace.step_s  # a row is judged until the next one
+            left_s = (self.trace.rows - 1 - first) * self.trace.step_s
             length_s = interval.high_s - interval.low_s
             for lane in np.flatnonzero(begun & reached.any(axis=1)):
                 judged_s = float(left_s[lane]) - interval.low_s
-                if judged_s < length_s - 0.5 * self.trace.step_s:
+                if judged_s < length_s - 1.5 * self.trace.step_s:  # the last row is judged until the flight ends
                     self.parts[lane].append(f"judged for {judged_s:.3g} of {length_s:g} s: the flight ended")
         if interval.last_s is not None and every:
             whole_s = self.trace.rows * self.trace.step_s
