@@ -40,14 +40,15 @@ from ironbird.faults.catalog import find_fault, read_fault
 from ironbird.faults.file import read_faults_file
 from ironbird.files.problems import Cut, Problem, Source, Words, near_words
 from ironbird.files.toml_text import KeyPath
-from ironbird.flight.ends import TIME
-from ironbird.flight.judge import MOST_LOG_S
+from ironbird.flight.ends import MISSION, TIME
+from ironbird.flight.judge import MOST_LOG_S, NO_CRASH
 from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.outline import Outline, outline
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.systems import OUTSIDE, is_outside, kind_of, read_options
 from ironbird.flight.taps import tapped
+from ironbird.flight.words import FAIL
 from ironbird.flight.worlds import ordered_world
 from ironbird.model.diagram import as_column
 from ironbird.protocols.plan_file import parse_plan
@@ -740,7 +741,15 @@ def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Pr
         if known.name in names:
             problems.append(case.problem(path, f"the name '{known.name}' is taken", 'add name = "…" with another name'))
         names.add(known.name)
-    return problems
+    return problems or _expectation_problems(case, names | {NO_CRASH.name, MISSION})
+
+
+def _expectation_problems(case: Planned, names: set[str]) -> list[Problem]:
+    """Problems of requirements that are expected to break, but that nobody asks for."""
+    expect = case.data.get("expect")
+    expected = expect[FAIL] if isinstance(expect, Mapping) else []
+    unknown = [UnknownNameError("requirement", name, names) for name in expected if name not in names]
+    return [_unknown(case, ("expect",), error, f"one of {', '.join(sorted(names))}") for error in unknown]
 
 
 def _cure_of_requirement(table: Mapping[str, Any]) -> str:

@@ -18,8 +18,11 @@ OBJECT = "python:"  # a control system that was handed over as an object: `pytho
 
 def end_s(order: Order, model: CompiledModel) -> float:
     """Latest end of the flight in s: as ordered, else by the mission, else by the control system's own limit."""
-    if order.until_s is not None:
-        return order.until_s
+    return own_end_s(order, model) if order.until_s is None else order.until_s
+
+
+def own_end_s(order: Order, model: CompiledModel) -> float:
+    """Latest end of the flight in s if its order says none: by the mission, else by the control system's own limit."""
     if is_outside(order.control):
         return LONGEST_S if order.control.startswith(OBJECT) else kind_of(order.control).longest_s
     mission = mission_of(order)

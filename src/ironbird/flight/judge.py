@@ -23,6 +23,7 @@ from ironbird.conditions.formula import Formula, Node
 from ironbird.conditions.margin import programs_of
 from ironbird.errors import OrderError
 from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
+from ironbird.flight.duration import own_end_s
 from ironbird.flight.ends import COMPLETED as COMPLETELY
 from ironbird.flight.ends import MISSION, TIME, ending_formula
 from ironbird.flight.flown import Flown
@@ -31,13 +32,14 @@ from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.reached import Ended, ended
 from ironbird.flight.reactions import reactions_of
 from ironbird.flight.systems import OUTSIDE, kind_of, read_options
+from ironbird.flight.unread import is_read
 from ironbird.flight.witness import witness_programs
 from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
 from ironbird.requirements.explain import explain, unit_of
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
 from ironbird.requirements.library import Severity
-from ironbird.requirements.meaning import parse_requirement
+from ironbird.requirements.meaning import COARSE_S, needs_fine_rows, parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.trace import Extremes
@@ -272,6 +274,12 @@ def watched_by(order: Order, model: CompiledModel) -> tuple[Predicate, ...]:
     """What the kernel watches at every tick of a flight: conditions of requirements, and witnesses of short faults."""
     check_log_step(order)
     texts = [requirement.formula for requirement in requirements_of(order)]
+    for text in texts:
+        if needs_fine_rows(_formula(text, model), order.log_s):
+            raise OrderError(
+                f"log_s = {order.log_s:g} s: requirement '{text}' asks for an order of events, which rows that far "
+                f"apart do not show; give at most {COARSE_S:g} s, or log fewer signals"
+            )
     programs = [program for text in texts for program in _programs(text, model).values()]
     for injection in order.faults:
         programs += witness_programs(injection, model, order.log_s)
@@ -468,7 +476,7 @@ def _judged(
     ending = outcome(stop, flight.ended_s, log.interrupted)
     if stop is not None and stop.reason == COMPLETED and not end.completed:
         ending = f"not completed in truth; the vehicle reported: {ending}"
-    counted = _counted(stop, end, judgements, flight)
+    counted = _counted(stop, end, judgements, flight, model)
     verdict, sentence, early = _verdict(stop, ending, end, counted, flight, log.interrupted)
     return Judged(
         digest=digest,
@@ -492,16 +500,21 @@ def _judged(
     )
 
 
-def _counted(stop: Stop | None, end: Ended, judgements: list[Judgement], flight: Flown) -> list[Judgement]:
+def _counted(
+    stop: Stop | None, end: Ended, judgements: list[Judgement], flight: Flown, model: CompiledModel
+) -> list[Judgement]:
     """The judgements that count.
 
     An unfinished mission does not if something else is broken (that is enough to know), or if it was cut off or not
-    begun (which is void).
+    begun (which is void). It was not cut off if its own time was over, or if it left the place where it should stay.
     """
     whole = (MISSION, ending_formula(way_to_end(flight.order)))
     rest = [j for j in judgements if j.holds or (j.name, j.formula) != whole]
-    cut = stop is None and flight.order.until_s is not None and flight.ended_s >= flight.order.until_s - 1e-9
-    return rest if cut or not end.flown or not all(j.holds for j in rest) else judgements
+    if len(rest) == len(judgements) or not end.flown or not all(j.holds for j in rest):
+        return rest
+    until_s = flight.order.until_s
+    cut = stop is None and until_s is not None and flight.ended_s >= until_s - 1e-9 and not end.left
+    return rest if cut and until_s < own_end_s(flight.order, model) else judgements
 
 
 def _verdict(
@@ -529,6 +542,10 @@ def _verdict(
     idle = [number for number, witness in enumerate(flight.witnesses) if not witness.effective]
     if idle:
         return VOID, f"the fault did not act: {_why_idle(idle[0], flight)} ({ending})", False
+    unread = [w for w in flight.witnesses if w.signal and not is_read(flight.order, w.signal)]
+    if unread:
+        why = f"nothing of the vehicle reads {unread[0].signal}: the fault cannot change its motion"
+        return VOID, f"{why}; {unread[0].sentence()} ({ending})", False
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
     return PASS, f"{ending}{vacuous}{proof}", False
 

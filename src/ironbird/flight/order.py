@@ -306,6 +306,8 @@ class Order:
         for name, value in vars(self.weather).items():
             if _no_number(value):
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
+            if value < 0 and name != "from_deg":
+                raise OrderError(f"{name} of the weather = {value:g} is less than 0; from_deg says where it comes from")
 
     def items(self) -> list[Item]:
         """Items of the mission; empty if the control system gets no mission."""

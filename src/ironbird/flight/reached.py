@@ -44,7 +44,8 @@ FALL_MPS = 3.0  # sinks faster than any vehicle lands
 FALL_S = 3.0  # before the ground, at that speed
 FOR_EVER_S = 1e6  # a stay that is longer has no end
 CIRCLE, RETURN_HEIGHT = "loiter_radius", "return_height"  # parameters of the navigators of wings
-AT_REST_MPS = 0.5  # a vehicle that is slower in its first row stands on the ground
+AT_REST_MPS = 0.5  # a vehicle that is slower in its first row stands on the ground,
+STANDS_S, FALLS_MPS = 0.2, 1.0  # unless it sinks that fast after that time
 MOST_PARTS = 1000  # between two rows of a log
 HOLD_SLACK_S = 1.0  # of a stay that may be missing: it is counted from when the item is reached in truth
 REACH = ("acceptance_radius", "arrived", "turn_radius")  # parameters of navigators: a nearer item counts as reached
@@ -82,6 +83,7 @@ class Ended:
     why: str  # it is not completed; empty if it is
     off_m: float  # largest distance from an item that was reached
     falling: str = ""  # how it fell when the flight ended; empty if it did not
+    left: bool = False  # it was at the last place, where it should stay, and is not there at the end
 
     @property
     def where(self) -> str:
@@ -118,8 +120,9 @@ def ended(order: Order, model: CompiledModel, log: Log, lane: int, *, disarmed: 
     whole = stop is None or stop.reason in HARMLESS
     landed = flown and kind.flies and path.lies[-1] and (disarmed if stop is None else whole)
     reached, row, off_m, why = _reach(targets, path)
+    left = False
     if not why and whole:
-        why = _stays(targets, path, row, done=stop is not None and stop.reason == COMPLETED)
+        why, left = _stays(targets, path, row, done=stop is not None and stop.reason == COMPLETED)
     completed = bool(targets) and whole and flown and not why
     return Ended(
         targets=targets,
@@ -130,6 +133,7 @@ def ended(order: Order, model: CompiledModel, log: Log, lane: int, *, disarmed: 
         why="" if completed else why or ("it crashed" if not whole else "it was given no mission"),
         off_m=off_m,
         falling=path.falling() if whole and kind.flies else "",
+        left=left,
     )
 
 
@@ -197,6 +201,8 @@ def _targets(
     kind = vehicle_kind(load_spec(vehicle))
     places = np.array([item[1:4] for item in items])
     legs = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    if not (legs > 0.0).any():
+        legs = np.linalg.norm(places[:1], axis=1)  # the way from the start is the only one
     usual = float(np.median(legs[legs > 0.0])) if (legs > 0.0).any() else math.inf
     allowed_m = min(ALLOWED_M, SHARE_OF_LEG * usual)
     level = kind.flies or kind.autopilot_class == "sub"  # others are where the ground or the water is
@@ -241,7 +247,8 @@ class _Path:
         velocity = log.lane(at.BODY.velocity, lane)
         ground = at.TERRAIN.height_above_ground
         above = log.lane(ground, lane) if ground in log else -position[:, 2]
-        stood = float(np.abs(velocity[0]).max()) < AT_REST_MPS
+        begun = int(np.searchsorted(time_s, STANDS_S).clip(0, len(time_s) - 1))  # what nothing holds falls by then
+        stood = float(np.abs(velocity[0]).max()) < AT_REST_MPS and velocity[begun, 2] < FALLS_MPS
         lies = above <= (float(above[0]) + STANDS_M if stood else GROUND_M)
         if len(time_s) > 1 and math.isfinite(least_m):
             longest = float(np.abs(np.diff(position, axis=0)).max())
@@ -322,20 +329,20 @@ def _missed(item: str, target: Target, flat: np.ndarray, high: np.ndarray, lies:
     return f"{item} was missed by {flat[best]:.1f} m; {target.within_m:g} m are allowed"
 
 
-def _stays(targets: Sequence[Target], path: _Path, row: int, *, done: bool) -> str:
-    """Why a flight that reached all items did not end as the last of them says; empty if it did."""
+def _stays(targets: Sequence[Target], path: _Path, row: int, *, done: bool) -> tuple[str, bool]:
+    """Why a flight that reached all items did not end as the last of them says, and whether it left that place."""
     if not targets:
-        return ""
+        return "", False
     last = targets[-1]
     if last.kind == "land":
-        return "" if path.lies[-1] else "it left the ground again after its landing"
+        return "" if path.lies[-1] else "it left the ground again after its landing", False
     if done:
-        return ""
+        return "", False
     flat, high = (float(column[-1]) for column in path.apart(last, len(path.time_s) - 1))
     if last.hold_s >= FOR_EVER_S and (flat > last.within_m or high > last.apart_m):
         away = f"{math.hypot(flat, high):.1f} m"
-        return f"it left {_item(len(targets) - 1, targets)}, where it should stay, and ended {away} away"
+        return f"it left {_item(len(targets) - 1, targets)}, where it should stay, and ended {away} away", True
     left_s = last.hold_s - float(path.time_s[-1] - path.time_s[row])
     if last.hold_s < FOR_EVER_S and left_s > HOLD_SLACK_S:
-        return f"{left_s:.0f} s of its stay at {_item(len(targets) - 1, targets)} were left"
-    return ""
+        return f"{left_s:.0f} s of its stay at {_item(len(targets) - 1, targets)} were left", False
+    return "", False

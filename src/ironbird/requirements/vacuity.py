@@ -51,7 +51,7 @@ def _may_be(node: Node, *, positive: bool = True) -> bool:
     """Whether a flight could leave the requirement untested; most have neither a condition nor a bounded window."""
     if isinstance(node, Until) or (isinstance(node, Join) and (node.operator != "and" or not positive)):
         return True
-    if isinstance(node, Window) and (node.interval.low_s > 0 or math.isfinite(node.interval.high_s)):
+    if isinstance(node, Window) and (node.interval != Interval()):
         return True
     return any(_may_be(child, positive=positive != isinstance(node, Not)) for child in _children(node))
 
@@ -117,12 +117,22 @@ class _Look:
             length_s = interval.high_s - interval.low_s
             for lane in np.flatnonzero(begun & reached.any(axis=1)):
                 judged_s = float(left_s[lane]) - interval.low_s
-                if judged_s < length_s - 0.5 * self.trace.step_s:
+                if judged_s < length_s - 1.5 * self.trace.step_s:  # the last row is judged until the flight ends
                     self.parts[lane].append(f"judged for {judged_s:.3g} of {length_s:g} s: the flight ended")
+        if interval.last_s is not None and every:
+            whole_s = self.trace.rows * self.trace.step_s
+            text = f"its last {interval.last_s:g} s are more than the flight has"
+            self._say(begun & (whole_s < interval.last_s - 0.5 * self.trace.step_s), text)
         self.walk(node.child, reached, positive=positive)
 
     def _until(self, node: Until, active: np.ndarray, positive: bool) -> None:
-        if not positive or node.interval.low_s > 0:
+        if not positive:  # it never comes: nothing is shown if it could only have come after the end
+            reached = self._shifted(node.interval, active).any(axis=1)
+            held = (self._margins(node.left) >= 0.0) | ~self.valid | (self.rows < active.argmax(axis=1)[:, None])
+            text = f"the flight ended before {node.interval.low_s:g} s, from where on it looks"
+            self._say(active.any(axis=1) & ~reached & held.all(axis=1), text)
+            return
+        if node.interval.low_s > 0:
             return
         at_once = active & (self._margins(node.right) >= 0.0)
         text = f"it was over at once, before it could look at {self._text(node.left)}"

@@ -252,7 +252,7 @@ def test_a_flight_that_was_cut_off_is_void_and_one_whose_time_was_over_failed(ho
     assert (slow.verdict, slow.sentence) == (
         "fail",
         "mission: the mission was not completed: item 1 of 1 (waypoint, 0 m north, 0 m east, 10 m high) was missed by "
-        "6.9 m in height; 4 m are allowed (flown to the end at 4.00 s)",
+        "6.9 m in height; 3.5 m are allowed (flown to the end at 4.00 s)",
     )
     assert judged(half, LOW, ends="time").verdict == judged(half, LOW, until_s=None, ends="time").verdict == "pass"
     low = judged(half, Requirement("low", "always (altitude < 2 m)", "major"))
@@ -471,7 +471,7 @@ def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight
     half = moved(hover, *HALF_WAY)
     assert judged(half, done).sentence == (
         "mission_completed: the mission was not completed: item 1 of 1 (waypoint, 0 m north, 0 m east, 10 m high) was "
-        "missed by 6.9 m in height; 4 m are allowed (flown to the end at 4.00 s)"
+        "missed by 6.9 m in height; 3.5 m are allowed (flown to the end at 4.00 s)"
     )
     both = judged(half, done, stop=Stop(3.99, "rollover")).sentence
     crash = "no_crash: crashed at 3.99 s (rollover); "  # critical, the other one is major

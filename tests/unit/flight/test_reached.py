@@ -185,7 +185,7 @@ def test_a_stay_for_ever_is_completed_where_the_flight_ends_if_it_is_there() -> 
 def test_a_stay_that_is_cut_says_how_much_was_left() -> None:
     found = came(stay(30.0), START, UP, (20.0, 0.0, 0.0, 10.0))
 
-    assert not found.completed and found.why.startswith("12 s of its stay at item 1 of 1")  # reached at 2.4 s
+    assert not found.completed and found.why.startswith("13 s of its stay at item 1 of 1")  # reached at 2.6 s
     assert came(stay(30.0), START, UP, (33.0, 0.0, 0.0, 10.0)).completed
 
 
