@@ -263,14 +263,16 @@ def test_export(place: Path) -> None:
 
 
 def test_report_and_evidence_with_tables(place: Path) -> None:
-    (place / "needs.csv").write_text("id,text,tags\nR1,it flies in wind,REQ-1\nR2,it dances,dance\n")
+    (place / "needs.csv").write_text(
+        "id,text,tags\nR1,it flies in wind,REQ-1\nR2,it dances,dance\nR3,it does not crash,no_crash\n"
+    )
     (place / "fmea.csv").write_text("id,text,tags\nF1,motor lost,rotor.speed_loss@1\n")
     ironbird("campaign", "report", "base", "--requirements", "needs.csv", "--out", "with")
     assert "it dances" in (place / "with" / "report.html").read_text()
     done = ironbird(
         "campaign", "evidence", "base", "--requirements", "needs.csv", "--fmea", "fmea.csv", "--out", "e.zip"
     )
-    assert "requirements: 1 of 2 met; without a case: R2" in done.output
+    assert "by tag only: R1; without a case: R2" in done.output
     assert re.search(r"flights: \d pass, \d fail", done.output)
     with zipfile.ZipFile(place / "e.zip") as pack:
         names = set(pack.namelist())

@@ -157,7 +157,7 @@ def _plan_of(table: dict[str, Any] | None) -> tuple[dict[str, Spread], int]:
     """The varied parameters of a case's table and its number of flights; nothing if it cannot be read alone."""
     if table is None:
         return {}, 0
-    planned = Planned(table, Source(Path(), "", table), 0, None)
+    planned = Planned(table, Source(Path(), table, ""), 0, None)
     try:
         return planned.variables, planned.count()
     except (IronbirdError, ValueError, KeyError, TypeError, AttributeError):

@@ -59,7 +59,9 @@ def planned_tables(source: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         with contextlib.suppress(ValueError):
             tables.append(read_toml(text))
     suites = [table["suite"] for table in tables if isinstance(table.get("suite"), dict)]
-    shared = next((suite["defaults"] for suite in suites if isinstance(suite.get("defaults"), dict)), {})
+    shared: dict[str, Any] = next(
+        (suite["defaults"] for suite in suites if isinstance(suite.get("defaults"), dict)), {}
+    )
     lists = [table["case"] for table in tables if isinstance(table.get("case"), list)]
     return {str(case.get("id")): {**shared, **case} for cases in lists for case in cases if isinstance(case, dict)}
 

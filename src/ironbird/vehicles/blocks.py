@@ -49,7 +49,7 @@ def _own() -> dict[str, str]:
 
 def code_of_blocks(names: Iterable[str]) -> dict[str, str]:
     """Source files of the named blocks that are not Ironbird's own, and of what they import, each with its hash."""
-    files = {}
+    files: dict[str, str] = {}
     for name in names:
         with contextlib.suppress(IronbirdError, OSError):  # a missing block: the flight reports it
             if name in blocks() and blocks().load(name):

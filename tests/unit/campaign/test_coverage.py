@@ -51,7 +51,7 @@ def test_a_full_grid_covers_all_and_one_point_little() -> None:
 def test_five_values_of_a_grid_are_five_and_what_was_not_flown_is_not_covered() -> None:
     """They were 4 of 4 in bins, of which rounding lost one; and an interrupted campaign was always n of n."""
     grid = [at(weak=value) for value in (0.1, 0.3, 0.5, 0.7, 0.9)]
-    levels = planned_levels(grid, {"weak": Spread(grid=[0.1, 0.3, 0.5, 0.7, 0.9])})
+    levels = planned_levels(grid, {"weak": Spread.model_validate({"grid": [0.1, 0.3, 0.5, 0.7, 0.9]})})
     assert levels == planned_levels(grid)
     for count in (5, 3):
         found = combinations(flown(grid[:count]), 1, levels)
@@ -62,7 +62,10 @@ def test_five_values_of_a_grid_are_five_and_what_was_not_flown_is_not_covered() 
 
 def test_a_distribution_counts_in_four_equal_shares() -> None:
     line = [at(a=i / 10, b=10.0**i) for i in range(11)]
-    levels = planned_levels(line, {"a": Spread(uniform=[0.0, 1.0]), "b": Spread(log_uniform=[1.0, 1e10])})
+    levels = planned_levels(
+        line,
+        {"a": Spread.model_validate({"uniform": [0.0, 1.0]}), "b": Spread.model_validate({"log_uniform": [1.0, 1e10]})},
+    )
     assert levels["a"].edges == (0.25, 0.5, 0.75) and levels["b"].count == 4
     assert (combinations(flown(line), 1, levels).covered, combinations(flown(line), 1, levels).total) == (8, 8)
     assert (combinations(flown(line), 2, levels).covered, combinations(flown(line), 2, levels).total) == (4, 16)
