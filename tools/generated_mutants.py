@@ -191,6 +191,8 @@ class Trial:
                 code, said = self.nursery.test(self._arguments(names), self.limit_s, package_hash=known)
             if code == 5 or (code is None and not self._are_quick(names)):  # no test is left, or they say nothing
                 return Finding(mutant, "survived")
+            if code is not None and code < 0:
+                return Finding(mutant, "killed", detail=f"a crash of the interpreter (signal {-code})")
             finding = judged(mutant, code, said, 0.0, self.limit_s)
             if finding.outcome != "killed" or code is None or self._is_green(f"tests/{finding.detail}"):
                 return finding
