@@ -1,4 +1,4 @@
-"""Mutation testing by chance: mistakes that nobody has chosen, each planted in a copy of the source, one at a time.
+"""Mutation testing by chance: mistakes that no person has chosen, each planted in a copy of the source, one at a time.
 
     python tools/generated_mutants.py 300                      draw 300 and try each
     python tools/generated_mutants.py 300 --seed 2             others
@@ -191,7 +191,11 @@ class Trial:
                 code, said = self.nursery.test(self._arguments(names), self.limit_s, package_hash=known)
             if code == 5 or (code is None and not self._are_quick(names)):  # no test is left, or they say nothing
                 return Finding(mutant, "survived")
+            if code is not None and code < 0:
+                return Finding(mutant, "killed", detail=f"a crash of the interpreter (signal {-code})")
             finding = judged(mutant, code, said, 0.0, self.limit_s)
+            if finding.outcome == "killed" and code == 1 and not finding.detail:
+                return Finding(mutant, "broken", detail=f"no test could begin: {said.strip()[-200:]}")
             if finding.outcome != "killed" or code is None or self._is_green(f"tests/{finding.detail}"):
                 return finding
         return Finding(mutant, "broken", detail="ten tests fail without it")
@@ -223,7 +227,7 @@ def explained() -> list[dict[str, str | bool]]:
 
 
 def reason_of(drawn: Drawn, reasons: Sequence[dict[str, str | bool]]) -> tuple[str, bool]:
-    """Why a survivor may survive, and whether it is equivalent; no text if nobody has said."""
+    """Why a survivor may survive, and whether it is equivalent; no text if none is given."""
     for entry in reasons:
         if (entry["file"], entry["before"], entry["after"]) == (drawn.mutant.file, *_shown(drawn)):
             return str(entry["reason"]), bool(entry.get("equivalent", False))

@@ -280,7 +280,7 @@ def _next_number(said: str) -> str:
 
 
 def _term_end(tokens: list[re.Match[str]], at: int) -> int | None:
-    """End of the term that begins here: names, members, calls and products; None if it cannot be told."""
+    """End of the term that begins here: names, members, calls and products; None if it cannot be found."""
     depth = 0
     for number in range(at, len(tokens)):
         said = tokens[number][0]
