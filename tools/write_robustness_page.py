@@ -61,8 +61,8 @@ by a compiler of its own (exported packages, images of firmware, readers under s
 browser. C files without a count (of these kinds, without code, or built by no test of this run)"""
 MEANT = """500 of them were written on 2026-11-18 before any was flown, from the page of verdicts and the findings of
 outsiders, not from the code. 52 then came out otherwise: 24 were wrong about the flight (a gust that does not move
-the vehicle as far, a fault that is voted out), 20 were defects of the judge or of checks and are mended, and 8 are
-marked as known. Writing the corrections found two more defects, also mended."""
+the vehicle as far, a fault that is voted out), 20 were defects of the judge or of checks and are corrected, and 8 are
+marked as known. Writing the corrections found two more defects, also corrected."""
 OUTCOMES = ("killed", "survived", "stale", "broken", "timeout", "red", "equivalent")
 ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
@@ -229,8 +229,8 @@ def meanings() -> str:
         known += [f"- {path.stem}, {meaning['id']}: {meaning['known']}." for meaning in others]
     total = sum(int(str(row[1])) for row in rows)
     return (
-        f"## Suite of meanings\n\n{total} small orders in `tests/system/meanings`, each with the verdict that an engineer "
-        "would give and one sentence why; `tests/system/test_meanings.py` and `test_meanings_2.py` fly them. "
+        f"## Suite of meanings\n\n{total} small orders in `tests/system/meanings`, each with the verdict that an "
+        "engineer would give and one sentence why; `tests/system/test_meanings.py` and `test_meanings_2.py` fly them. "
         f"{MEANT}\n\n"
         + table(["topic", "orders", "judged otherwise today"], rows)
         + "\nJudged otherwise today; the tests fail when one of them is judged as it should be:\n\n"

@@ -745,7 +745,7 @@ def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Pr
 
 
 def _expectation_problems(case: Planned, names: set[str]) -> list[Problem]:
-    """Problems of requirements that are expected to break, but that nobody asks for."""
+    """Problems of an expectation: names of requirements that the case does not have."""
     expect = case.data.get("expect")
     expected = expect[FAIL] if isinstance(expect, Mapping) else []
     unknown = [UnknownNameError("requirement", name, names) for name in expected if name not in names]
