@@ -23,7 +23,7 @@ from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, Measure
 from ironbird.credibility.plan import DriveTable, Plan, Test, usual_tests
 from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
-from ironbird.credibility.record import UNITS, Record, Track, check_whole
+from ironbird.credibility.record import UNITS, Record, Track, check_whole, stands
 from ironbird.credibility.skill import Skill
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.model.signal import Number
@@ -129,10 +129,12 @@ class Driven:
         return skills
 
     def foretold(self, comparison: Comparison | None = None) -> list[str]:
-        """Signals that the pieces foretell: those of a comparison's curves, or all of the motion."""
+        """Signals that move and that the pieces foretell: those of a comparison's curves, or all of the motion."""
         curves = [pair.signal for pair in comparison.pairs] if comparison else []
         chosen = [name for name in curves if name in RESTARTED and name not in POSITION]
-        return chosen or [name for name in (*VELOCITY, *RATES) if name in self.real.tracks]
+        time_s = np.linspace(*self.window_s, 1000)
+        moving = [name for name in (*VELOCITY, *RATES) if not stands(self.real.track(name).at(time_s))]
+        return [name for name in chosen if not stands(self.real.track(name).at(time_s))] or moving
 
     def beside(self, comparison: Comparison) -> Comparison:
         """The comparison, with the skill of the model's forecast against those without a model."""

@@ -30,6 +30,8 @@ def with_wrong_models(
     `given` are the words with which `drive` made the driven model: window, pieces, parameters.
     """
     signals = driven.foretold()
+    if not signals:
+        return comparison
     units = [driven.real.track(signal).unit for signal in signals]
     ours = [driven.errors(signal) for signal in signals]
     found = []

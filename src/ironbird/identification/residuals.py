@@ -53,7 +53,7 @@ def coloured_deviations(pull: np.ndarray, left: np.ndarray, bounds: np.ndarray) 
     """Standard deviations of estimates that each sample moves by `pull` [sample, signal, estimate] times `left`.
 
     [Klein]: Cov = M^-1 [sum_i sum_j S_i' R^-1 Rvv(i - j) R^-1 S_j] M^-1, where M^-1 S_i' R^-1 is `pull`. The inner sum
-    is taken over blocks of the record [Andrews1991]: within a block residuals of all signals may go together, as they
+    is taken over blocks of the record (batch means): within a block residuals of all signals may go together, as they
     do where the model is wrong in a manoeuvre; blocks are independent. Not less than `bounds`, those of white
     residuals, and times Student's factor for the number of blocks, so that 1.96 deviations are 95 %.
     """
