@@ -174,6 +174,7 @@ def plain(mission: str, mass: float, seed: int, log_s: float) -> Record:
     return record_of(log, Path("plain.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("log_s", "method"), [(0.004, identify), (0.02, identify), (0.02, equation_error)])
 def test_the_bounds_of_a_plain_flight_hold_its_mass_without_options(log_s: float, method: Callable[..., Fit]) -> None:
     fit = method(plain("square", 1.6, 1, log_s), "quad_f450", ["mass"])
