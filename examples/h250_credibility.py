@@ -45,7 +45,6 @@ def main() -> None:
     real = read_record(RECORD)
     for phase, (window_s, restart_s, signals, broken) in PHASES.items():
         tests = [{"name": f"{s} over time", "kind": "time", "signal": s, "tolerance": 0.1} for s in signals]
-        tests.append({"name": "yaw rate", "kind": "performance", "signal": "yaw_rate", "tolerance": 0.1})
         for model, more in (("published", PUBLISHED), ("fitted", FITTED)):
             driven = drive(real, "quad_h250", HOW, window_s=window_s, restart_s=restart_s, params={**broken, **more})
             plan = driven.fitted(Plan.model_validate({"test": tests}))

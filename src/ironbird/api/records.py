@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ironbird.credibility.compare import Comparison, Index, compare
 from ironbird.credibility.drive import drive
@@ -12,6 +13,7 @@ from ironbird.credibility.plan import Plan, load_plan
 from ironbird.credibility.readers import read_record as read_file
 from ironbird.credibility.record import Record
 from ironbird.credibility.setpoints import fitted, fly_setpoints
+from ironbird.credibility.wrong import with_wrong_models
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.identification.equation_error import equation_error
 from ironbird.identification.output_error import Estimate, Fit
@@ -133,7 +135,7 @@ def identify(
     method: str = "output-error",
     window_s: tuple[float, float] | None = None,
     piece_s: float = 0.5,
-    continuous: bool = True,
+    continuous: bool | None = None,
     smooth_s: float = 0.1,
     signals: Sequence[str] | None = None,
     settings: Mapping[str, Number] | None = None,
@@ -156,8 +158,9 @@ def identify(
         First and last second of the record to use; all of it by default.
     piece_s : float, default 0.5
         Length in s of a piece of multiple shooting (output error).
-    continuous : bool, default True
-        Each piece begins where the one before ends; not for flights in gusts (output error).
+    continuous : bool, optional
+        Each piece begins where the one before ends; not for flights in gusts (output error). By default if the
+        record has every command: rows at least every 6 ms, or commands that stay for several rows.
     smooth_s : float, default 0.1
         Length in s of the moving mean of equation error.
     signals : sequence of str, optional
@@ -298,7 +301,7 @@ def compare_records(
     window_s : tuple of float, optional
         First and last second of the real record to use; all of it by default.
     restart_s : float, optional
-        The driven model restarts from the record's state every so many s; never by default.
+        The driven model restarts from the record's state every so many s; every second by default.
     settings : mapping, optional
         Parameters of the driven model by path.
     salvage : bool, default False
@@ -341,6 +344,8 @@ def compare_records(
         flown, used_s = fly_setpoints(record, str(vehicle), window_s=window_s, params=settings or {})
         found = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=used_s)
         return Credibility(found, f"{name} by the set-points of {record.path.name}")
-    driven = drive(record, vehicle, plan.drive, restart_s=restart_s, window_s=window_s, params=settings or {})
+    how: dict[str, Any] = {"restart_s": restart_s, "window_s": window_s, "params": settings or {}}
+    driven = drive(record, vehicle, plan.drive, **how)
     found = compare(driven.real, [driven.simulated], driven.fitted(plan), shift_s=0.0, window_s=driven.window_s)
-    return Credibility(driven.beside(found), f"{name} against {record.path.name}")
+    found = with_wrong_models(driven.beside(found), driven, record, vehicle, plan.drive, how)
+    return Credibility(found, f"{name} against {record.path.name}")

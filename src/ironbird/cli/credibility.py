@@ -143,14 +143,17 @@ def _driven(
     from ironbird.credibility.compare import compare
     from ironbird.credibility.drive import drive
     from ironbird.credibility.setpoints import fitted, fly_setpoints
+    from ironbird.credibility.wrong import with_wrong_models
 
     if setpoints:
         flown, window_s = fly_setpoints(record, vehicle, **how)
         found = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
         return found, "by the set-points of"
-    driven = drive(record, vehicle, plan.drive, restart_s=restart_s, **how)
+    how = {**how, "restart_s": restart_s}
+    driven = drive(record, vehicle, plan.drive, **how)
     found = compare(driven.real, [driven.simulated], driven.fitted(plan), shift_s=0.0, window_s=driven.window_s)
-    return driven.beside(found), "against"
+    found = with_wrong_models(driven.beside(found), driven, record, vehicle, plan.drive, how)
+    return found, "against"
 
 
 def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: float | None) -> Plan:
@@ -175,10 +178,10 @@ def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: fl
 
 def _lines(comparison: Comparison, real: str, vehicle: str | None, *, driven: bool) -> list[str]:
     """Verdict, worst tests, likely cause and the next command, for which `real` is the record and its options."""
-    from ironbird.credibility.summary import likely_cause, verdict, worst_tests
+    from ironbird.credibility.summary import likely_cause, told, verdict, worst_tests
 
     cause, name = likely_cause(comparison), vehicle or "VEHICLE"
-    lines = [verdict(comparison), *worst_tests(comparison)]
+    lines = [verdict(comparison), *told(comparison), *([] if comparison.worthless else worst_tests(comparison))]
     helps = ""
     if cause is not None:
         helps = cause.helps

@@ -39,8 +39,12 @@ def identify(
     method: Annotated[str, typer.Option(help="output-error, or equation-error (slow logs, trim).")] = "output-error",
     piece: Annotated[float, typer.Option(help="Length of a piece of multiple shooting, in s.", min=0.05, max=60)] = 0.5,
     continuous: Annotated[
-        bool, typer.Option(help="Each piece begins where the one before ends; not for flights in gusts.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--continuous/--no-continuous",
+            help="Each piece begins where the one before ends; not for gusts. By default if the log has every command.",
+        ),
+    ] = None,
     smooth: Annotated[float, typer.Option(help="Moving mean of equation error, in s.", min=0, max=10)] = 0.1,
     signals: Annotated[str | None, typer.Option(help="Signals to fit, with commas; else all but forces.")] = None,
     set_: SetOption = None,
@@ -86,8 +90,14 @@ def identify(
             for e in found.estimates
         }
         rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.correlated()}
-        figures = {"estimates": [{**vars(e), "identifiable": e.identified} for e in found.estimates]}
+        rows["used"] = f"{found.time_s[0]:.2f} to {found.time_s[-1]:.2f} s of the record, by {found.method}"
+        figures = {
+            "notes": found.notes,
+            "estimates": [{**vars(e), "identifiable": e.identified} for e in found.estimates],
+        }
         print_table(rows, f"{found.vehicle} from {found.record}", figures)
+        for note in found.notes:
+            typer.secho(f"note: {note}", err=True)
         print_report(page)
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
         path = identified_vehicle(found, vehicle, out / f"{name}_identified.toml")

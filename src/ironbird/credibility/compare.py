@@ -19,6 +19,7 @@ from ironbird.credibility.iso18571 import rating
 from ironbird.credibility.plan import PAIRS, SHAPE, Plan, Test, figure, usual_tests
 from ironbird.credibility.qualification import USUAL, bound
 from ironbird.credibility.record import ANGLES, UNITS, Record, check_whole, stands
+from ironbird.credibility.skill import Skill, WrongModel, overall
 from ironbird.credibility.uncertainty import DRAWS, block_length, drawn_rows, interval
 from ironbird.errors import RecordError, RequirementError
 
@@ -110,6 +111,20 @@ class Comparison:
     overall: tuple[float, float, float]
     skipped: list[str]
     notes: list[str]
+    skills: list[Skill] = field(default_factory=list)  # of a driven model
+    wrong: list[WrongModel] = field(default_factory=list)
+
+    @property
+    def skill(self) -> tuple[float, float] | None:
+        """Skill of a driven model over all signals, against no change and against straight on."""
+        if not self.skills:
+            return None
+        return overall(self.skills, "against_unchanged"), overall(self.skills, "against_straight")
+
+    @property
+    def worthless(self) -> bool:
+        """Whether a driven model foretells no better than a forecast without any model: no index counts then."""
+        return self.skill is not None and not min(self.skill) > 0
 
     @property
     def smallest(self) -> Index:
@@ -119,7 +134,7 @@ class Comparison:
     @property
     def passed(self) -> bool:
         """Whether every index and every tolerance with a limit is met; other measures only inform."""
-        return all(index.passed for index in self.indices)
+        return all(index.passed for index in self.indices) and not self.worthless
 
 
 def compare(
@@ -472,11 +487,14 @@ class _Tested:
                 f"M {ship.magnitude:+.3f}, P {ship.phase:.3f}",
             ),
         ]
-        every = max(1, math.ceil(len(real_curve) / ISO_MOST))
+        every = max(1, math.ceil(len(real_curve) / ISO_MOST))  # warping takes time with the square of the length
         thin_real, thin_other = real_curve[::every], other_curve[::every]
         if len(thin_real) >= ISO_LEAST and float(np.ptp(thin_real)) > 0:
             iso = rating(thin_real, thin_other)
             parts = f"Z {iso.corridor:.3f}, P {iso.phase:.3f}, M {iso.magnitude:.3f}, S {iso.slope:.3f}"
+            parts += f"; at {1 / (every * self.step_s):.4g} Hz"
+            if every > 1:
+                parts += f", one of {every} samples"
             measures.append(
                 Measure("ISO 18571 R", signal, iso.value, "> 0.58", iso.value > 0.58, f"{iso.word}: {parts}")
             )

@@ -2,14 +2,15 @@
 
 A vehicle that is unstable without its control system diverges from any record within seconds, however good the model
 is. So the model starts again from the recorded motion every `restart_s`, all pieces in parallel as lanes; the
-comparison is of its prediction of each piece. Frequencies below two periods of a piece are therefore not judged. Not
+comparison is of its prediction of each piece. Frequencies below two periods of a piece are therefore not judged, and
+no figure (mean, spread) of a signal that begins as recorded: that of the model would be that of the record. Not
 modelled: the wind of that day (calm air is taken) and forces on the vehicle while it stood on the ground.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,11 +18,13 @@ import numpy as np
 
 from ironbird.blocks.power.battery import FULL_CELL_V
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.credibility.airborne import airborne
 from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, Measure
-from ironbird.credibility.plan import DriveTable, Plan, usual_tests
+from ironbird.credibility.plan import DriveTable, Plan, Test, usual_tests
 from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
-from ironbird.credibility.record import UNITS, Record, Track, check_whole
+from ironbird.credibility.record import UNITS, Record, Track, check_whole, stands
+from ironbird.credibility.skill import Skill
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.model.signal import Number
 from ironbird.rotations import conjugate, from_euler, rotate
@@ -37,6 +40,7 @@ RESTART_S = 1.0
 BEFORE_S = 0.2  # motors get their speed from the commands before a piece begins
 LOG_S = 0.01
 COMMAND_S = 0.002  # s between two updates of the commands
+BEHIND_S = 0.2  # before a piece, whose slope goes on in the forecast without a model
 CLEAR_M = 5.0  # lowest height of the driven model: the ground must not push it
 STATES = ("body.p", "body.v", "body.q", "body.w")
 OUTPUTS = {
@@ -46,25 +50,40 @@ OUTPUTS = {
     at.BODY.rates: RATES,
     at.BODY.specific_force: FORCE,
 }
+RESTARTED = (*POSITION, *VELOCITY, *ATTITUDE, *RATES)
 LEAST_RATIO = 0.5  # of the recorded to the full voltage: below it the log is not of this battery
+Factor = float | tuple[float, ...]  # of a parameter, or of each of its entries
 LEAST_BAND = 1.5  # of the highest to the lowest frequency of a response
 
 
 @dataclass(frozen=True)
 class Driven:
-    """The simulated record, the real one with combined commands, and the prediction "no change" as a reference."""
+    """The simulated record, the real one with combined commands, and how the pieces lie."""
 
     real: Record
     simulated: Record
-    held: Record  # the first value of each piece, held constant
+    pieces: tuple[np.ndarray, np.ndarray]  # begins, and times within a piece
     restart_s: float
     window_s: tuple[float, float]
 
     def fitted(self, plan: Plan) -> Plan:
-        """The plan without tests that pieces do not allow: responses below two periods of one, positions, courses."""
-        tests = list(plan.test) or usual_tests([name for name in self.real.tracks if name in self.simulated.tracks])
-        if not plan.test:
-            tests = [test for test in tests if test.signal not in (*POSITION, "yaw")]
+        """The plan without tests that pieces do not allow: responses below two periods of one, positions, courses.
+
+        A figure that a plan asks for of a signal that begins as recorded is an error, unless one piece holds it all.
+        """
+        tests = list(plan.test)
+        if not tests:
+            names = [name for name in self.real.tracks if name in self.simulated.tracks]
+            tests = [test for test in usual_tests(names) if test.signal not in (*POSITION, "yaw")]
+            tests = [test for test in tests if not self._restarted(test)]
+        for test in tests:
+            if self._restarted(test):
+                raise RecordError(
+                    f"test '{test.name}': {test.signal} of the model starts again from the record every "
+                    f"{self.restart_s:g} s, so its {test.figure} is that of the record, whatever the model is. Judge "
+                    f"the curve (kind = 'time'), or make one piece of the test's window: --window and --restart "
+                    f"{self._length_s(test):.3g}"
+                )
         lowest = 2 * 2 * math.pi / self.restart_s
         usable = []
         for test in tests:
@@ -75,18 +94,64 @@ class Driven:
             usable.append(test)
         return plan.model_copy(update={"test": usable})
 
+    def _restarted(self, test: Test) -> bool:
+        """Whether a test takes a figure of a signal that begins again as recorded within the test's window."""
+        again = len(self.pieces[0]) > 1 and self._length_s(test) > self.restart_s * (1 + 1e-6)
+        return again and test.kind == "performance" and test.signal in RESTARTED
+
+    def _length_s(self, test: Test) -> float:
+        low, high = test.window_s or self.window_s
+        return min(high, self.window_s[1]) - max(low, self.window_s[0])
+
+    def errors(self, signal: str) -> np.ndarray:
+        """Simulated minus recorded values [piece, row]."""
+        return self._off(self.simulated.track(signal).values.reshape(len(self.pieces[0]), -1), signal)
+
+    def _off(self, values: np.ndarray, signal: str) -> np.ndarray:
+        begins, within = self.pieces
+        return np.asarray(
+            values - self.real.track(signal).at((begins[:, None] + within[None, :]).ravel()).reshape(values.shape)
+        )
+
+    def skills(self, signals: Sequence[str]) -> list[Skill]:
+        """Errors of the model beside those of two forecasts that need no model."""
+        begins, within = self.pieces
+        skills = []
+        for signal in signals:
+            track = self.real.track(signal)
+            still = np.repeat(track.at(begins)[:, None], len(within), axis=1)
+            slope = (track.at(begins) - track.at(begins - BEHIND_S)) / BEHIND_S
+            straight = still + slope[:, None] * within[None, :]
+            rms = [float(np.sqrt(np.mean(e**2))) for e in (
+                self.errors(signal), self._off(still, signal), self._off(straight, signal)
+            )]  # fmt: skip
+            skills.append(Skill(signal, track.unit, *rms))
+        return skills
+
+    def foretold(self, comparison: Comparison | None = None) -> list[str]:
+        """Signals that move and that the pieces foretell: those of a comparison's curves, or all of the motion."""
+        curves = [pair.signal for pair in comparison.pairs] if comparison else []
+        chosen = [name for name in curves if name in RESTARTED and name not in POSITION]
+        time_s = np.linspace(*self.window_s, 1000)
+        moving = [name for name in (*VELOCITY, *RATES) if not stands(self.real.track(name).at(time_s))]
+        return [name for name in chosen if not stands(self.real.track(name).at(time_s))] or moving
+
     def beside(self, comparison: Comparison) -> Comparison:
-        """The comparison, with the skill of the model's prediction against the prediction "no change"."""
-        measures = []
-        for pair in comparison.pairs:
-            unchanged = self.held.track(pair.signal).at(pair.time_s)
-            model, nothing = (
-                float(np.sqrt(np.mean((pair.real - values) ** 2))) for values in (pair.simulated[0], unchanged)
+        """The comparison, with the skill of the model's forecast against those without a model."""
+        skills = self.skills(self.foretold(comparison))
+        measures = [
+            Measure(f"skill against {words}", skill.signal, value, "> 0", value > 0, detail)
+            for skill in skills
+            for words, value, detail in (
+                ("no change", skill.against_unchanged, _beside(skill, "no change", skill.unchanged)),
+                ("straight on", skill.against_straight, _beside(skill, "straight on", skill.straight)),
             )
-            skill = 1 - model / nothing if nothing > 0 else -math.inf
-            detail = f"rms error {amount(model, pair.unit, 4)}, of no change {amount(nothing, pair.unit, 4)}"
-            measures.append(Measure("skill against no change", pair.signal, skill, "> 0", skill > 0, detail))
-        return replace(comparison, measures=[*comparison.measures, *measures])
+        ]
+        return replace(comparison, measures=[*measures, *comparison.measures], skills=skills)
+
+
+def _beside(skill: Skill, words: str, other: float) -> str:
+    return f"rms error {amount(skill.error, skill.unit, 4)}, of {words} {amount(other, skill.unit, 4)}"
 
 
 def drive(
@@ -97,15 +162,22 @@ def drive(
     restart_s: float | None = None,
     window_s: tuple[float, float] | None = None,
     params: Mapping[str, Number] | None = None,
+    delay_s: float = 0.0,
+    factors: Mapping[str, Factor] | None = None,
 ) -> Driven:
-    """Drive a vehicle of the catalogue, or of a file, by a record; `params` are set on the model before."""
+    """Drive a vehicle of the catalogue, or of a file, by a record.
+
+    `params` are set on the model before, `factors` multiply parameters whose paths end so, and commands come
+    `delay_s` late.
+    """
     how = how or DriveTable()
     vehicle = load_vehicle(name, control="external")
     model = compile_model(vehicle.diagram)
     _needs(model, vehicle)
     commands = _commands(real, model, how, vehicle)
+    begun, ended = airborne(real, list(commands.values()))
     piece_s = restart_s or how.restart_s or RESTART_S
-    window = _window(real, commands, window_s, piece_s)
+    window = _window(real, commands, (begun, ended), window_s, piece_s)
     motion = (*VELOCITY, *ATTITUDE, *RATES)
     for needed in motion:
         if needed not in real.tracks:
@@ -117,20 +189,19 @@ def drive(
     begins = window[0] + piece_s * np.arange(count)
     state = start(model, lanes=count, params={**how.set, **(params or {})})
     _supply(state, real, begins)
+    _multiply(state, factors or {})
+    if delay_s:
+        commands = {path: replace(track, time_s=track.time_s + delay_s) for path, track in commands.items()}
     times, columns = _run(state, real, commands, begins, piece_s)
     flat_s = (begins[:, None] + times[None, :]).ravel()
     notes = list(_notes(real, vehicle, piece_s, count, "battery_voltage" in real.tracks))
     tracks = {name: Track(flat_s, values.ravel(), UNITS[name]) for name, values in columns.items()}
-    still = {
-        name: Track(flat_s, np.repeat(values[:, :1], values.shape[1], axis=1).ravel(), UNITS[name])
-        for name, values in columns.items()
-    }
     combined = _combined(vehicle, commands)
     real_tracks = real.tracks | combined
     return Driven(
         Record(real.path, real.kind, real_tracks, list(real.notes)),
         Record(vehicle.path, "driven", tracks | combined, notes),
-        Record(vehicle.path, "held", still, []),
+        (begins, times),
         piece_s,
         (float(flat_s[0]), float(flat_s[-1])),
     )
@@ -187,13 +258,24 @@ def _commands(real: Record, model: CompiledModel, how: DriveTable, vehicle: Vehi
     return commands
 
 
+def _multiply(state: RunState, factors: Mapping[str, Factor]) -> None:
+    for ending, factor in factors.items():
+        for path in state.model.flat.p.start:
+            if path == ending or path.endswith(f"/{ending}"):
+                state.set_param(path, np.asarray(factor) * state.model.flat.values[state.model.flat.p.rows(path)])
+
+
 def _window(
-    real: Record, commands: Mapping[str, Track], chosen: tuple[float, float] | None, piece_s: float
+    real: Record,
+    commands: Mapping[str, Track],
+    flown: tuple[float, float],
+    chosen: tuple[float, float] | None,
+    piece_s: float,
 ) -> tuple[float, float]:
     names = [name for name in (*VELOCITY, *ATTITUDE, *RATES) if name in real.tracks]
     tracks = [*(real.tracks[name] for name in names), *commands.values()]
-    low = max(float(track.time_s[0]) for track in tracks) + BEFORE_S
-    high = min(float(track.time_s[-1]) for track in tracks)
+    low = max(*(float(track.time_s[0]) for track in tracks), flown[0]) + BEFORE_S
+    high = min(*(float(track.time_s[-1]) for track in tracks), flown[1])
     if chosen is not None:
         low, high = max(low, chosen[0]), min(high, chosen[1])
     if high - low < piece_s:

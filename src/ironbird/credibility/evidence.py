@@ -106,6 +106,8 @@ def supported_level(comparison: Comparison) -> int:
     """Level that one comparison with a record supports: all indices passed 3, the overall index passed 2, else 1."""
     if comparison.passed:
         return 3
+    if comparison.worthless:
+        return 1
     return 2 if comparison.overall[0] >= comparison.plan.pass_mark else 1
 
 

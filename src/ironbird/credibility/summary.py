@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from ironbird.credibility.amounts import amount
 from ironbird.credibility.compare import Comparison, ErrorEvent, Index
+from ironbird.credibility.skill import WrongModel
 
+WORTHLESS = (
+    "the model foretells this record no better than a forecast without a model, so it is not credible here, "
+    "and no index is given"
+)
 WORST = 3  # tests that are named
 LEAST_DELAY_S = 0.02  # below, a delay explains nothing
 EXPLAINED = 0.5  # share of the error that is left at most if a delay explains it
@@ -45,13 +50,53 @@ CAUSES = {  # by signals that fail
 
 
 def verdict(comparison: Comparison) -> str:
-    """Whether the model passes, and what an index means."""
+    """Whether the model passes: the skill of a driven model first, then what an index means."""
     value, low, high = comparison.overall
     word = "pass" if comparison.passed else "fail"
+    if comparison.worthless:
+        return f"{word}: {skill_text(comparison)}; {WORTHLESS}"
+    skill = f"{skill_text(comparison)}; " if comparison.skill else ""
     return (
-        f"{word}: {count(comparison)}; overall index {value:.2f} ({low:.2f} to {high:.2f}): 1 is no error, "
+        f"{word}: {skill}{count(comparison)}; overall index {value:.2f} ({low:.2f} to {high:.2f}): 1 is no error, "
         f"{comparison.plan.pass_mark:g} is an error as large as the tolerable one and the least that passes"
     )
+
+
+def skill_text(comparison: Comparison) -> str:
+    """The skill of a driven model over all signals, and its worst signal; empty without a drive."""
+    if comparison.skill is None:
+        return ""
+    unchanged, straight = (with_sign(value) for value in comparison.skill)
+    worst = min(comparison.skills, key=lambda skill: min(skill.against_unchanged, skill.against_straight))
+    least = with_sign(min(worst.against_unchanged, worst.against_straight))
+    more = f", least {least} in {worst.signal}" if len(comparison.skills) > 1 else ""
+    return f"skill {unchanged} against no change, {straight} against straight on{more}"
+
+
+def with_sign(value: float) -> str:
+    """A skill with two digits; 1 is exact, 0 is no better than a forecast without a model."""
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
+
+
+def told(comparison: Comparison) -> list[str]:
+    """Which wrong models the record tells from this one, which it does not, and which it prefers."""
+    lines = []
+    for word, begin in (
+        ("yes", "this record tells wrong models:"),
+        ("no", "this record cannot tell:"),
+        ("against", "this record is nearer to a wrong model, so it does not support this one:"),
+    ):
+        names = [_told(wrong) for wrong in comparison.wrong if wrong.word == word]
+        if names:
+            lines.append(f"{begin} {'; '.join(names)}")
+    return lines
+
+
+def _told(wrong: WrongModel) -> str:
+    if wrong.change == 0:
+        return wrong.name
+    error, other = (amount(value, wrong.unit) for value in (wrong.error, wrong.wrong_error))
+    return f"{wrong.name} ({wrong.signal} {other} off instead of {error})"
 
 
 def count(comparison: Comparison) -> str:

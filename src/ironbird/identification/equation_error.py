@@ -10,6 +10,7 @@ lever arm of the accelerometers; wind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from ironbird.identification.output_error import (
     height_of,
     not_converged,
 )
-from ironbird.identification.residuals import coloured_variance, look_at
+from ironbird.identification.residuals import coloured_deviations, look_at
 from ironbird.model.signal import Number
 from ironbird.rotations import conjugate, from_euler, rotate
 
@@ -60,7 +61,6 @@ def equation_error(
     for signal in used:
         if signal not in known:
             raise RecordError(f"'{signal}' is no signal of equation error; one of {', '.join(known)}")
-    problem.feed(record, window_s)
     motion = [*VELOCITY, *ATTITUDE, *RATES, *(n for n in used if n in FORCE)]
     data = gathered(record, problem, how or DriveTable(), motion, window_s, PIECE_S)
     rows = data.time_s.size
@@ -85,6 +85,7 @@ def _fitted(
     while iterations < ITERATIONS and not (iterations > 3 and most < CONVERGED):
         iterations += 1
         modelled, by_theta = _modelled(problem, data, z, theta, used)
+        plain = modelled.copy()
         modelled[:, biased] += bias
         by_bias = np.zeros((*measured.shape, len(biased)))
         by_bias[:, biased, range(len(biased))] = 1.0
@@ -104,18 +105,21 @@ def _fitted(
         most = float(np.max(np.abs(theta - before)))
     if most > 0.05:
         raise not_converged(problem, iterations, most)
-    variance = np.zeros(k)
-    for place in range(len(used)):  # the moving mean makes the residuals coloured
-        pull = (jacobian[:, place] * weight[place] ** 2) @ inverse[:, :k]
-        variance += coloured_variance(pull, residual[:, place], len(residual))
     deviations, alone = np.sqrt(np.diag(inverse)[:k]), 1 / np.sqrt(np.diag(hessian)[:k])
     covariance = inverse[:k, :k]
+    pull = (jacobian * weight[None, :, None] ** 2) @ inverse[:, :k]
+    widened = coloured_deviations(pull, residual, deviations)  # the moving mean makes the residuals coloured
+    if data.unknown:
+        u = data.u.copy()
+        u[..., : len(problem.inputs)] += data.unknown
+        more = _modelled(problem, replace(data, u=u), z, before, used)[0] - plain
+        widened = np.hypot(widened, np.einsum("isk,is->k", pull, _smoothed(more, size)))
     return Fit(
         record.path.name,
         problem.vehicle.id,
         "equation error",
         problem.free,
-        estimates_of(problem, theta, np.maximum(np.sqrt(np.maximum(variance, 0.0)), deviations), deviations, alone),
+        estimates_of(problem, theta, widened, deviations, alone),
         theta,
         covariance / np.outer(deviations, deviations),
         list(used),
@@ -125,6 +129,7 @@ def _fitted(
         _smoothed(measured, size),
         _smoothed(modelled, size),
         iterations,
+        data.notes,
     )
 
 
@@ -136,7 +141,7 @@ def _modelled(
     q = from_euler(z[:, 3:6])
     x = np.concatenate([rotate(conjugate(q), z[:, :3]), q, z[:, 6:9], np.zeros((rows, count))], axis=1)
     u = data.u.reshape(rows, data.u.shape[2], -1)
-    speeds, slopes = problem.speeds(u[0, 0], theta), np.zeros((count, k))
+    speeds, slopes = problem.speeds(u[:1, 0], theta)[0], np.zeros((count, k))
     by_motor = np.zeros((rows, count, k))
     motors = slice(x.shape[1] - count, x.shape[1])
     h = data.step_s / u.shape[1]

@@ -2,10 +2,11 @@
 
 The record is cut into pieces; the state at the begin of each is unknown. With `continuous` each piece must begin where
 the previous one ends, which is the output-error method over the whole record, kept stable on unstable vehicles; without
-it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the equations;
-weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not white by
-their autocorrelation [Klein]. Sampled blocks (battery, atmosphere) are constant at their values at the start.
-Not modelled: process noise.
+it disturbances such as gusts, and commands that a slow log leaves out, are forgotten at every begin. Gauss-Newton on
+the exact derivatives of the equations; weights by the residuals (maximum likelihood); bounds after Cramér and Rao,
+widened where residuals are not white [Klein] and by what slow commands leave open. Ground time is cut off. Sampled
+blocks (battery, atmosphere, wakes) have the values that the recorded motion
+gives them. Not modelled: process noise.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import numpy as np
 from ironbird.analysis.operating_point import operating_point
 from ironbird.compiler.compiled import compile_model
 from ironbird.compiler.flatten import ARRAYS
+from ironbird.credibility.airborne import airborne
 from ironbird.credibility.drive import supply_ratio
 from ironbird.credibility.plan import DriveTable
-from ironbird.credibility.readers import ATTITUDE, FORCE, RATES, VELOCITY
+from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
 from ironbird.credibility.record import Record, Track, check_whole
 from ironbird.errors import RecordError
 from ironbird.identification.free import Free, free_parameters
-from ironbird.identification.residuals import Residuals, coloured_variance, look_at
+from ironbird.identification.residuals import Residuals, coloured_deviations, look_at
+from ironbird.identification.sampled import needed_rows, sampled_function
 from ironbird.model.signal import Number
 from ironbird.rotations import conjugate, from_euler, rotate
 from ironbird.vehicles import places as at
@@ -36,6 +39,8 @@ from ironbird.vehicles.load import load_vehicle, read_tables, vehicle_path
 FASTEST_S, SLOWEST_S = 0.002, 0.025  # steps between compared rows; the record's own if it lies there
 SUBSTEP_S = 0.004  # of Runge-Kutta: as often as links take up commands; a third of a quick motor's time constant
 PIECE_S = 0.5
+EVERY_COMMAND_S = 0.006  # between two rows: slower ones leave commands out
+IN_STEP = 0.2  # offset over the change from row to row: 0.01 to 0.38 on six flights of three vehicles, 8 to 100 ms
 LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
 ITERATIONS = 25
 CONVERGED = 1e-4  # change of the factors
@@ -99,6 +104,7 @@ class Fit:
     measured: np.ndarray  # [row, signal]
     modelled: np.ndarray
     iterations: int
+    notes: list[str]
 
     def correlated(self) -> list[tuple[str, str, float]]:
         """Pairs of parameters that the data cannot separate, with their correlation."""
@@ -131,15 +137,9 @@ class Problem:
         self.inputs = [input_ for input_ in flat.u.start if f"{input_}{LINK}" in flat.held.start]
         if not self.inputs:
             raise RecordError(f"vehicle '{self.vehicle.id}' takes no commands that are known")
-
-    def feed(self, record: Record, window_s: tuple[float, float] | None) -> None:
-        """Assemble the equations, with motors fed by the mean recorded voltage if there is one."""
-        low, high = window_s or (0.0, record.length_s)
-        ratio = supply_ratio(record, self.model, np.linspace(max(low, 0.0), min(high, record.length_s), 100))
-        if ratio is not None:
-            self.point.set("battery.resistance", 0.0)
-            self.point.set("battery.voltage_factor", float(np.mean(ratio)))
         self.point.refresh()
+        links = [flat.held.rows(f"{input_}{LINK}").start for input_ in self.inputs]
+        self.held_rows = [*links, *needed_rows(flat, links)]  # what drives the equations from outside
         self._build()
 
     def _build(self) -> None:
@@ -152,7 +152,7 @@ class Problem:
         x, theta, u = (
             ca.SX.sym("x", len(self.rows)),
             ca.SX.sym("theta", len(self.free)),
-            ca.SX.sym("u", len(self.inputs)),
+            ca.SX.sym("u", len(self.held_rows)),
         )
         columns = [ca.SX(ca.DM(np.atleast_1d(np.asarray(column, float)))) for column in point.columns()]
         for place, row in enumerate(self.rows):
@@ -160,8 +160,8 @@ class Problem:
         for place, free in enumerate(self.free):
             for row in free.rows:
                 columns[ARRAYS.index("p")][row] = columns[ARRAYS.index("p")][row] * theta[place]
-        for place, input_ in enumerate(self.inputs):
-            columns[ARRAYS.index("held")][flat.held.rows(f"{input_}{LINK}").start] = u[place]
+        for place, row in enumerate(self.held_rows):
+            columns[ARRAYS.index("held")][row] = u[place]
         rates = ca.densify(flat.rates.call(columns)[0][self.rows])
         outputs = flat.outputs.call(columns)[0]
         chosen = [row for path in OUTPUTS for row in range(flat.log.rows(path).start, flat.log.rows(path).stop)]
@@ -199,18 +199,41 @@ class Problem:
         """Outputs, and their derivatives by states and factors."""
         return self._evaluate(self._outputs, x, theta, u)
 
+    def driven(self, record: Record, time_s: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Commands [row, input], and beside them what the sampled blocks hold at these times of a record."""
+        flat = self.model.flat
+        places = [(name, "body.p") for name in POSITION]
+        position = np.column_stack(
+            [record.tracks[n].at(time_s) if n in record.tracks else np.full(len(time_s), self.point[p][i])
+             for i, (n, p) in enumerate(places)]
+        )  # fmt: skip
+        position[:, 2] = np.minimum(position[:, 2], -LEAST_HEIGHT_M)
+        q, velocity, rates = motion_of(record, time_s)
+        outside = self.held_rows[len(self.inputs) :]
+        known = np.column_stack([commands, np.tile(self.point.held[outside], (len(time_s), 1))])
+        x = np.tile(self.point.x[:, None], len(time_s))
+        x[flat.x.rows("body.p")] = position.T
+        x[self.rows] = np.column_stack([velocity, q, rates, self.speeds(known, np.ones(len(self.free)))]).T
+        u = np.tile(self.point.u[:, None], len(time_s))
+        for input_, values in zip(self.inputs, commands.T, strict=True):
+            u[flat.u.rows(input_)] = values
+        supply = supply_ratio(record, self.model, time_s)
+        held = sampled_function(flat, self.point, outside, supplied=supply is not None)
+        given = [x, u] if supply is None else [x, u, supply[None]]
+        return np.column_stack([commands, np.array(held.map(len(time_s))(*given)).T])
+
     def speeds(self, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Steady speeds of the motors for these commands, by Newton's method on their rates."""
+        """Steady speeds of the motors [row, motor] for inputs [row, input], by Newton's method on their rates."""
         count = len(self.motors)
+        x = np.zeros((len(u), len(self.rows)))
+        x[:, 3] = 1.0
         if not count:
-            return np.zeros(0)
-        x = np.zeros((1, len(self.rows)))
-        x[0, 3] = 1.0
-        x[0, -count:] = 100.0
+            return x[:, :0]
+        x[:, -count:] = 100.0
         for _ in range(3):  # linear in the speed, so the first step is exact
-            f, fx, _ = self.rates(x, theta, u[None])
-            x[0, -count:] -= np.linalg.solve(fx[0, -count:, -count:], f[0, -count:])
-        return np.asarray(x[0, -count:])
+            f, fx, _ = self.rates(x, theta, u)
+            x[:, -count:] -= np.linalg.solve(fx[:, -count:, -count:], f[:, -count:, None])[:, :, 0]
+        return np.asarray(x[:, -count:])
 
     def run(
         self, x0: np.ndarray, theta: np.ndarray, u: np.ndarray, step_s: float
@@ -261,10 +284,13 @@ def identify(
     signals: Sequence[str] | None = None,
     window_s: tuple[float, float] | None = None,
     piece_s: float = PIECE_S,
-    continuous: bool = True,
+    continuous: bool | None = None,
     params: Mapping[str, Number] | None = None,
 ) -> Fit:
-    """Identify parameters of a vehicle from a record of its motion and commands."""
+    """Identify parameters of a vehicle from a record of its motion and commands.
+
+    `continuous` lets each piece begin where the one before ends; by default if the record has every command.
+    """
     if not words:
         raise RecordError("nothing is free: name what to identify, for example mass,inertia")
     how = how or DriveTable()
@@ -274,9 +300,15 @@ def identify(
     for signal in used:
         if signal not in names:
             raise RecordError(f"'{signal}' is no output of the model; one of {', '.join(names)}")
-    problem.feed(record, window_s)
     data = gathered(record, problem, how, used, window_s, piece_s)
-    return _gauss_newton(record, problem, data, used, [names.index(n) for n in used], continuous)
+    return _gauss_newton(
+        record,
+        problem,
+        data,
+        used,
+        [names.index(n) for n in used],
+        not data.unknown if continuous is None else continuous,
+    )
 
 
 @dataclass(frozen=True)
@@ -289,6 +321,8 @@ class Data:
     z: np.ndarray  # [piece, step, signal]
     there: np.ndarray  # of the same shape: whether the record has a sample of its own at that step
     x0: np.ndarray
+    unknown: float  # standard deviation of an offset of all commands
+    notes: list[str]
 
 
 def gathered(
@@ -316,6 +350,13 @@ def gathered(
     low, high = max(float(t.time_s[0]) for t in tracks), min(float(t.time_s[-1]) for t in tracks)
     if window_s is not None:
         low, high = max(low, window_s[0]), min(high, window_s[1])
+    begun, ended = airborne(record, commands)
+    notes = [
+        f"{word} {time_s:.2f} s it is on the ground: left out"
+        for word, time_s, cut in (("before", begun, begun > low), ("after", ended, ended < high))
+        if cut
+    ]
+    low, high = max(low, begun), min(high, ended)
     step_s = min(max(record.tracks[RATES[0]].step_s, FASTEST_S), SLOWEST_S)
     first = record.tracks[RATES[0]].time_s
     low = float(first[np.searchsorted(first, low - 1e-9)])  # rows at the samples of the rates
@@ -327,20 +368,44 @@ def gathered(
     time_s = low + step_s * np.arange(pieces * steps)
     parts = math.ceil(step_s / SUBSTEP_S - 1e-9)
     edges = (time_s[:, None] + step_s / parts * np.arange(parts + 1)[None, :]).ravel()
-    u = np.stack([_means(c, edges, how).reshape(pieces, steps, parts + 1)[:, :, :parts] for c in commands], axis=-1)
+    u = np.stack([_means(c, edges, how).reshape(-1, parts + 1)[:, :parts] for c in commands], axis=-1)
+    unknown = _between_rows(commands, how, (low, high))
+    if unknown:
+        notes.append(
+            f"its commands come every {commands[0].step_s * 1e3:.3g} ms and change each time: the bounds allow for an "
+            f"offset of {unknown:.2g} that such rows cannot show; a log at the rate of control has closer bounds"
+        )
+    beside = problem.driven(record, time_s, u.mean(axis=1))[:, len(commands) :]
+    u = np.concatenate([u, np.repeat(beside[:, None], parts, axis=1)], axis=2).reshape(pieces, steps, parts, -1)
     z = np.stack([record.tracks[name].at(time_s) for name in used], axis=-1).reshape(pieces, steps, -1)
     there = np.stack([_sampled_at(record.tracks[name].time_s, time_s, step_s) for name in used], axis=-1)
     begin = time_s.reshape(pieces, steps)[:, 0]
+    q, velocity, rates = motion_of(record, begin)
+    x0 = np.concatenate([velocity, q, rates, problem.speeds(u[:, 0, 0], np.ones(len(problem.free)))], axis=1)
+    return Data(step_s, time_s.reshape(pieces, steps), u, z, there.reshape(pieces, steps, -1), x0, unknown, notes)
 
-    def at_begin(names: Sequence[str]) -> np.ndarray:
-        return np.column_stack([record.tracks[name].at(begin) for name in names])
 
-    q = from_euler(at_begin(ATTITUDE))
-    velocity = rotate(conjugate(q), at_begin(VELOCITY))
-    known = np.ones(len(problem.free))
-    speeds = np.array([problem.speeds(u[i, 0, 0], known) for i in range(pieces)]).reshape(pieces, -1)
-    x0 = np.concatenate([velocity, q, at_begin(RATES), speeds], axis=1)
-    return Data(step_s, time_s.reshape(pieces, steps), u, z, there.reshape(pieces, steps, -1), x0)
+def _between_rows(commands: Sequence[Track], how: DriveTable, window_s: tuple[float, float]) -> float:
+    """Standard deviation of an offset of all commands that a slow log cannot show; 0 if it has every command.
+
+    Rows of a log are often in step with a control loop (set-points every 20 ms), so that each finds the commands at
+    the same phase of a pattern: their mean is not that of the commands.
+    """
+    time_s = commands[0].time_s[(commands[0].time_s >= window_s[0]) & (commands[0].time_s <= window_s[1])]
+    if len(time_s) < 2 or commands[0].step_s <= EVERY_COMMAND_S:
+        return 0.0
+    change = np.diff(np.mean([np.clip(c.held(time_s) * how.scale + how.offset, 0, 1) for c in commands], axis=0))
+    return IN_STEP * float(np.sqrt(np.mean(change**2))) if np.mean(change != 0) > 0.5 else 0.0
+
+
+def motion_of(record: Record, time_s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Recorded attitude (quaternions), velocity and rates in the body's axes, at these times."""
+
+    def at_times(names: Sequence[str]) -> np.ndarray:
+        return np.column_stack([record.tracks[name].at(time_s) for name in names])
+
+    q = from_euler(at_times(ATTITUDE))
+    return q, rotate(conjugate(q), at_times(VELOCITY)), at_times(RATES)
 
 
 def height_of(record: Record) -> float:
@@ -373,11 +438,75 @@ def _wrapped(residual: np.ndarray, used: Sequence[str]) -> np.ndarray:
     return residual
 
 
+@dataclass(frozen=True)
+class _Look:
+    """The model beside the record at one guess: outputs, residuals, their derivatives, and the ends of the pieces."""
+
+    y: np.ndarray  # [piece, step, signal]
+    s: np.ndarray  # [piece, step, signal, begin and factors]
+    residual: np.ndarray
+    ends: np.ndarray
+    end_s: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What does not change while the factors and begins are looked for."""
+
+    record: Record
+    problem: Problem
+    data: Data
+    used: Sequence[str]
+    chosen: Sequence[int]
+    continuous: bool
+    begin_weight: np.ndarray
+
+    def look(self, theta: np.ndarray, x0: np.ndarray, offset: float = 0.0) -> _Look:
+        """Run all pieces, with an offset of all commands."""
+        u = self.data.u.copy()
+        u[..., : len(self.problem.inputs)] += offset
+        with np.errstate(over="ignore", invalid="ignore"):
+            y, s, ends, end_s = self.problem.run(x0, theta, u, self.data.step_s)
+        y, s = y[:, :, self.chosen], s[:, :, self.chosen, :]
+        residual = _wrapped(self.data.z - y, self.used) * self.data.there
+        return _Look(y, s, residual, ends, end_s)
+
+    def weight(self, look: _Look) -> np.ndarray:
+        """Weights of the signals by the residuals: maximum likelihood."""
+        count = len(self.used)
+        rows = np.maximum(self.data.there.reshape(-1, count).sum(axis=0), 1)
+        sigma = np.sqrt((look.residual.reshape(-1, count) ** 2).sum(axis=0) / rows)
+        return np.asarray(1.0 / np.maximum(sigma, 1e-9))
+
+    def step(
+        self, look: _Look, theta: np.ndarray, x0: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The change of factors and begins, the gain of the gradient in the factors, and the Hessian."""
+        hessian, gradient = _normal_equations(self.data, look.s, look.residual, weight, self.begin_weight, theta, x0)
+        rows, gaps = _continuity(x0, look.ends, look.end_s, len(theta)) if self.continuous else ([], [])
+        return (*_solved(hessian, gradient, rows, gaps, len(theta)), hessian)
+
+    def run_away(self, look: _Look) -> RecordError:
+        """The error for a model that leaves the record, with the place where it is farthest off."""
+        spread = np.maximum(np.std(self.data.z.reshape(-1, len(self.used)), axis=0), 1e-6)
+        off = np.nan_to_num(np.abs(look.residual) / spread, nan=np.inf)
+        piece, step, place = np.unravel_index(int(np.argmax(off)), off.shape)
+        signal = self.used[int(place)]
+        times = self.data.time_s[piece]
+        length_s = self.data.step_s * len(times)
+        free = "" if not self.continuous else ", begins that do not follow from each other (--no-continuous)"
+        return RecordError(
+            f"{self.record.path.name}: the model runs away within a piece, most from {signal} at {times[step]:.2f} s, "
+            f"in the piece of {length_s:.2g} s that begins at {times[0]:.2f} s: the vehicle is unstable "
+            f"without its control, or the commands are too slow. Take --method equation-error, "
+            f"which cannot run away, shorter pieces (--piece {0.4 * length_s:.1g}){free}, or a window (--window)"
+        )
+
+
 def _gauss_newton(
     record: Record, problem: Problem, data: Data, used: Sequence[str], chosen: Sequence[int], continuous: bool
 ) -> Fit:
-    pieces, steps = data.u.shape[:2]
-    n, k = data.x0.shape[1], len(problem.free)
+    (pieces, n), k = data.x0.shape, len(problem.free)
     theta, x0 = np.ones(k), data.x0.copy()
     weight = 1.0 / np.maximum(np.std(data.z.reshape(-1, len(used)), axis=0) * 0.1, 1e-6)
     motor_sigma = np.maximum(BEGIN_MOTOR * data.x0[:, 10:], 1.0)
@@ -386,42 +515,32 @@ def _gauss_newton(
     begin_weight = 1 / np.concatenate([np.tile(BEGIN_SIGMA, (pieces, 1)), motor_sigma], axis=1) ** 2
     if continuous:  # later begins follow from the first: weighting them too would count the record's noise twice
         begin_weight[1:] = 0.0
-    iterations = 0
-    converged = False
-    y = np.zeros(0)
-    gain, hessian = np.zeros((k, k)), np.eye(k)
-    sensitivity = np.zeros((pieces, steps, len(used), n + k))
-    residual = np.zeros((pieces, steps, len(used)))
-    while iterations < ITERATIONS:
+    search = _Search(record, problem, data, used, chosen, continuous, begin_weight)
+    iterations, most = 0, math.inf
+    while iterations < ITERATIONS and not (iterations > 4 and most < CONVERGED):
         iterations += 1
-        with np.errstate(over="ignore", invalid="ignore"):
-            full, sensitivity, ends, end_s = problem.run(x0, theta, data.u, data.step_s)
-        if not np.isfinite(ends).all():
-            raise RecordError("the model runs away within a piece: take shorter pieces, or a record of this vehicle")
-        y = full[:, :, chosen]
-        s = sensitivity[:, :, chosen, :]
-        residual = _wrapped(data.z - y, used) * data.there
-        counts = np.maximum(data.there.reshape(-1, len(used)).sum(axis=0), 1)
-        sigma = np.sqrt((residual.reshape(-1, len(used)) ** 2).sum(axis=0) / counts)
+        look = search.look(theta, x0)
+        if not np.isfinite(look.ends).all():
+            raise search.run_away(search.look(np.ones(k), data.x0))
         if iterations > 2:
-            weight = 1.0 / np.maximum(sigma, 1e-9)  # maximum likelihood: R by the residuals
-        hessian, gradient = _normal_equations(data, s, residual, weight, begin_weight, theta, x0)
-        rows, gaps = _continuity(x0, ends, end_s, k) if continuous else ([], [])
-        step, gain = _solved(hessian, gradient, rows, gaps, k)
+            weight = search.weight(look)
+        step, gain, hessian = search.step(look, theta, x0, weight)
         most = float(np.max(np.abs(step[:k]), initial=0.0))
         share = min(1.0, 0.3 / most) if most > 0 else 1.0  # limits the change of the factors per step
-        before, theta = theta, np.clip(theta + share * step[:k], 0.05, 20.0)
-        most = float(np.max(np.abs(theta - before), initial=0.0))
+        before = theta, x0
+        theta = np.clip(theta + share * step[:k], 0.05, 20.0)
+        most = float(np.max(np.abs(theta - before[0]), initial=0.0))
         x0 = x0 + share * step[k:].reshape(pieces, n)
-        if iterations > 4 and most < CONVERGED:
-            converged = True
-            break
-    if not converged and most > 0.05:
+    if most > 0.05:
         raise not_converged(problem, iterations, most)
-    looks = [look_at(name, residual[:, :, place][data.there[:, :, place]]) for place, name in enumerate(used)]
+    looks = [look_at(name, look.residual[:, :, place][data.there[:, :, place]]) for place, name in enumerate(used)]
     covariance = gain[:, :k]  # after Cramér and Rao
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    widened = np.maximum(_coloured(gain, sensitivity[:, :, chosen], residual, data.there, weight), deviations)
+    pull = _pull(gain, look.s, data.there, weight)
+    widened = coloured_deviations(pull, look.residual.reshape(-1, len(used)), deviations)
+    if data.unknown:
+        moved = search.step(search.look(*before, data.unknown), *before, weight)[0] - step
+        widened = np.hypot(widened, moved[:k])
     scale = np.where(deviations > 0, deviations, 1.0)
     return Fit(
         record.path.name,
@@ -436,8 +555,9 @@ def _gauss_newton(
         looks,
         data.time_s.ravel(),
         data.z.reshape(-1, len(used)),
-        y.reshape(-1, len(used)),
+        look.y.reshape(-1, len(used)),
         iterations,
+        data.notes,
     )
 
 
@@ -539,23 +659,12 @@ def _solved(
     return step, inverse[:k, :size] * np.outer(scale[:k], scale)
 
 
-def _coloured(
-    gain: np.ndarray, sensitivity: np.ndarray, residual: np.ndarray, there: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Standard deviations of the factors for coloured residuals.
-
-    Each signal separately, with its own autocorrelation.
-    """
+def _pull(gain: np.ndarray, sensitivity: np.ndarray, there: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Change of the factors [sample, signal, factor] by each sample's residual, over the whole record."""
     pieces, steps, signals, columns = sensitivity.shape
     k = len(gain)
     n = columns - k
-    variance = np.zeros(k)
-    for place in range(signals):
-        # change of the factors per sample, over the whole record
-        scaled = sensitivity[:, :, place] * (weight[place] ** 2 * there[:, :, place])[:, :, None]
-        pull = np.stack(
-            [scaled[m, :, n:] @ gain[:, :k].T + scaled[m, :, :n] @ gain[:, k + n * m : k + n * (m + 1)].T
-             for m in range(pieces)]
-        ).reshape(pieces * steps, k)  # fmt: skip
-        variance += coloured_variance(pull, residual[:, :, place].ravel(), int(there[:, :, place].sum()))
-    return np.sqrt(np.maximum(variance, 0.0))
+    scaled = sensitivity * (weight**2 * there)[:, :, :, None]
+    begins = gain[:, k:].reshape(k, pieces, n)
+    pull = scaled[..., n:] @ gain[:, :k].T + np.einsum("msjn,kmn->msjk", scaled[..., :n], begins)
+    return np.asarray(pull.reshape(pieces * steps, signals, k))

@@ -6,8 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 LAGS = 50
+BLOCKS = (20, 8)  # of a record: short ones for white residuals, long ones where the model is wrong for seconds
+LEAST_ROWS = 4  # of a block
+Z95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,22 @@ def look_at(signal: str, values: np.ndarray) -> Residuals:
     return Residuals(signal, sigma, mean, outside, inflation)
 
 
-def coloured_variance(pull: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
-    """Variances of estimates that each sample moves by `pull` [sample, estimate], for coloured residuals `left`.
+def coloured_deviations(pull: np.ndarray, left: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Standard deviations of estimates that each sample moves by `pull` [sample, signal, estimate] times `left`.
 
-    [Klein]: Cov = M^-1 [sum_i sum_j S_i' R^-1 Rvv(i - j) R^-1 S_j] M^-1 with Rvv by the residuals' autocorrelation,
-    tapered to `LAGS` samples; M^-1 S_i' R^-1 is `pull`, and `count` is the number of samples.
+    [Klein]: Cov = M^-1 [sum_i sum_j S_i' R^-1 Rvv(i - j) R^-1 S_j] M^-1, where M^-1 S_i' R^-1 is `pull`. The inner sum
+    is taken over blocks of the record (batch means): within a block residuals of all signals may go together, as they
+    do where the model is wrong in a manoeuvre; blocks are independent. Not less than `bounds`, those of white
+    residuals, and times Student's factor for the number of blocks, so that 1.96 deviations are 95 %.
     """
-    lags = min(LAGS, len(left) // 4)
-    variance = np.zeros(pull.shape[1])
-    for lag in range(lags + 1):
-        last = len(left) - lag
-        shared = float(left[:last] @ left[lag:]) / max(count, 1)
-        taper = (1 if lag == 0 else 2) * (1 - lag / (lags + 1))
-        variance += taper * shared * np.sum(pull[:last] * pull[lag:], axis=0)
-    return variance
+    moved = np.einsum("isk,is->ik", pull, left)
+    found = bounds
+    for blocks in BLOCKS:
+        if len(moved) < blocks * LEAST_ROWS:
+            continue
+        edges = np.linspace(0, len(moved), blocks + 1).astype(int)
+        sums = np.add.reduceat(moved, edges[:-1], axis=0)
+        sums -= sums.mean(axis=0)
+        deviations = np.sqrt(np.sum(sums**2, axis=0) * blocks / (blocks - 1))
+        found = np.maximum(found, deviations * float(student.ppf(0.975, blocks - 1)) / Z95)
+    return found

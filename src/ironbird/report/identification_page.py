@@ -45,6 +45,10 @@ def _content(fit: Fit, written: str) -> dict[str, Any]:
         "method": fit.method,
         "iterations": fit.iterations,
         "written": written,
+        "notes": [
+            f"used: {fit.time_s[0]:.2f} to {fit.time_s[-1]:.2f} s of the record",
+            *fit.notes,
+        ],
         "estimates": [
             {
                 "name": e.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
+from ironbird.credibility.readers import record_of
 from ironbird.credibility.record import Record
 from ironbird.errors import RecordError, UnknownNameError
+from ironbird.flight.flight import fly
+from ironbird.identification.equation_error import equation_error
 from ironbird.identification.excite import excitation
 from ironbird.identification.output_error import Fit, identify
 from ironbird.identification.result import identified_vehicle
@@ -150,9 +154,51 @@ def test_the_commands_write_a_stick_file_and_a_vehicle(tmp_path: Path) -> None:
             "quad_f450",
             "--free",
             "mass",
+            "--set",
+            "battery.resistance=0",
             "--out",
             str(tmp_path),
         ],
     )
     assert done.exit_code == 0, done.output
     assert load_spec(tmp_path / "quad_f450_identified.toml").total_mass_kg() == pytest.approx(1.4, rel=0.02)
+
+
+# ---------------------------------------------------------------------- plain flights
+
+
+@functools.cache
+def plain(mission: str, mass: float, seed: int, log_s: float) -> Record:
+    """A flight of the reference autopilot, from take-off on, as it logs it."""
+    log = fly("quad_f450", mission=mission, settings={"body.mass": mass}, seed=seed, until_s=12.0, log_s=log_s).log
+    return record_of(log, Path("plain.parquet"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("log_s", "method"), [(0.004, identify), (0.02, identify), (0.02, equation_error)])
+def test_the_bounds_of_a_plain_flight_hold_its_mass_without_options(log_s: float, method: Callable[..., Fit]) -> None:
+    fit = method(plain("square", 1.6, 1, log_s), "quad_f450", ["mass"])
+
+    (mass,) = fit.estimates
+    assert mass.interval()[0] < 1.6 < mass.interval()[1], mass
+    assert mass.relative < 3e-3
+    assert fit.time_s[0] > 3.0 and any("on the ground" in note for note in fit.notes)
+    assert any("commands come every 20 ms" in note for note in fit.notes) == (log_s == 0.02)
+
+
+def test_a_model_that_runs_away_names_time_signal_and_what_helps() -> None:
+    with pytest.raises(
+        RecordError, match=r"runs away .* from [a-z_]+ at \d+\.\d+ s, .*equation-error.*--piece 0\.2"
+    ) as e:
+        identify(plain("square", 1.6, 1, 0.02), "quad_f450", ["mass"], continuous=True)
+    assert "--no-continuous" in str(e.value)
+
+
+@pytest.mark.slow
+def test_bounds_of_plain_flights_hold_the_mass_as_often_as_they_say() -> None:
+    inside = 0
+    for seed in range(30):
+        mass = float(np.random.default_rng(seed).uniform(1.2, 1.7))
+        (found,) = identify(plain(("square", "hover")[seed % 2], mass, seed, 0.02), "quad_f450", ["mass"]).estimates
+        inside += found.interval()[0] < mass < found.interval()[1]
+    assert inside >= 26, inside  # 28.5 expected; fewer than 26 of 30 has a chance of 1.6 %
