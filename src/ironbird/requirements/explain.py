@@ -226,11 +226,29 @@ class _Search:
         signed = self._signed(place)
         units = {unit for unit in _units(place.node) if unit != "1"}
         unit = next(iter(units)) if len(units) == 1 else ""
-        size = f" by {_amount(abs(signed), unit or '1', 1.0, '')}" if math.isfinite(signed) else ""
+        amount = _amount(abs(signed), unit or "1", 1.0, "")
+        size = f" by {amount}" if math.isfinite(signed) else ""
         spans = [term.span for term in _terms(place.node)]
         text = self.formula.text[min(span[0] for span in spans) : max(span[1] for span in spans)]
-        what = f"'{text}' was {'true' if place.contrary else 'violated'}{size}"
-        return Finding(float(self.flight.time_s[place.row]), margin, unit or "1", f"{what} {self._when(place)}")
+        sentence = f"'{text}' was {'true' if place.contrary else 'violated'}{size} {self._when(place)}"
+        if at_row := self._beside(place):
+            sentence = at_row if f"({amount} beyond)" in at_row else f"{at_row}; {sentence}"
+        return Finding(float(self.flight.time_s[place.row]), margin, unit or "1", sentence)
+
+    def _beside(self, place: _Place) -> str:
+        """The comparison that is violated in the row before or after what decided between them; else empty."""
+        if place.span is not None:
+            return ""
+        rows = range(place.row, min(place.row + 2, self.count))
+        worst = min((replace(place, row=row, kind=NOW) for row in rows), key=self._signed)
+        if not self._signed(worst) < 0.0:
+            return ""
+        while not isinstance(worst.node, Compare):
+            below = self._below(worst)
+            if below is None:
+                return ""
+            worst = below
+        return self._sentence(worst, worst.node, met=False)
 
     def _when(self, place: _Place) -> str:
         """Time of a place: that of its row, or from its row to the next."""

@@ -57,6 +57,18 @@ def test_without_the_extremes_the_rows_alone_would_pass() -> None:
     assert low <= broken.broken_s < high
 
 
+def test_a_joined_condition_that_a_row_shows_too_is_told_with_its_value() -> None:
+    """Of `A and B` the kernel keeps one margin; the row beside the extreme says which of both it was, and its value."""
+    text = "distance <= 10 m and height <= 120 m"
+    result = judged(1.0, f"always ({text})")
+    broken = next(j for j in result.judgements if j.margin < 0)
+    value, rest = broken.sentence.removeprefix("distance was ").split(" m at ", 1)
+    assert 10.0 < float(value) <= 10.0 - broken.margin + 0.005
+    assert "required: at most 10 m" in rest
+    beyond = f"{-broken.margin:.4g} m"
+    assert f"({beyond} beyond)" in rest or f"'{text}' was violated by {beyond} between" in rest
+
+
 def test_the_hash_of_a_flight_does_not_depend_on_its_requirements_about_signals_that_are_logged_anyway() -> None:
     plain = fly("quad_f450", mission="hover", until_s=5.0, ends="time")
     watched = fly("quad_f450", mission="hover", until_s=5.0, ends="time", requirements=["always (tilt < 80 deg)"])
