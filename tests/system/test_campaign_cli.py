@@ -152,7 +152,7 @@ def test_list_and_show() -> None:
     assert "Small flights" in ironbird("campaign", "list").output
     shown = ironbird("campaign", "show", "base").output
     assert "0 of 4 failed" in shown and "attitude_limit" in shown
-    assert "acted on" not in shown, "what a fault did is told of one flight, not in each row of the table"
+    assert "acted on" not in shown, "what a fault did is shown for one flight, not in each row of the table"
     assert json.loads(ironbird("campaign", "show", "base", "--json").output)["cases"]["loss"]["fail"] == 2
     one = ironbird("campaign", "show", "base", "loss/0001/s0").output
     assert 'id = "loss"' in one and "verdict" in one and "sha256" in one

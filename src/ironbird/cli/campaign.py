@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ironbird.report.flight.page import Origin
 
 
-
 DaskOption = Annotated[
     str | None,
     typer.Option(

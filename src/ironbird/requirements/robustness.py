@@ -132,7 +132,7 @@ class Evaluation:
             margins = np.maximum(left if node.operator == "or" else -left, right)
         if kind == NOW or not _asks_for_fault(node):
             return margins
-        # a fault that begins between two rows: the ticks before it and after it cannot be told apart
+        # a fault that begins between two rows: the ticks before it and after it look the same there
         flag = self.trace.column(FAULT)[self.lanes]
         begins = np.zeros(flag.shape, bool)
         begins[:, :-1] = flag[:, :-1] != flag[:, 1:]
