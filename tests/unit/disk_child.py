@@ -86,9 +86,11 @@ def record_flights(store: Store, order: dict[str, Any]) -> None:
 
     write, left = Store.write, [order["flights"] // 2]
 
-    def marked(self: Store, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]]) -> int:
+    def marked(
+        self: Store, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]], wall_s: float | None = None
+    ) -> int:
         rows = list(judged)
-        count = write(self, campaign, rows)
+        count = write(self, campaign, rows, wall_s)
         mark(numbers=[number for number, _ in rows])
         left[0] -= len(rows)
         return count

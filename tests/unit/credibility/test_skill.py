@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def driven_by(
     real: Record, vehicle: str | Path, how: DriveTable, window_s: tuple[float, float], restart_s: float,
     params: dict[str, Number] | None = None,
 ) -> tuple[Driven, Comparison]:  # fmt: skip
-    given = {"window_s": window_s, "restart_s": restart_s, "params": params or {}}
+    given: dict[str, Any] = {"window_s": window_s, "restart_s": restart_s, "params": params or {}}
     driven = drive(real, vehicle, how, **given)
     plan = driven.fitted(Plan.model_validate({"test": CURVES}))
     found = driven.beside(compare(driven.real, [driven.simulated], plan, shift_s=0.0))
@@ -128,7 +129,7 @@ def test_time_on_the_ground_is_cut_and_a_record_of_flight_is_whole() -> None:
 
     low, high = airborne(record, [command])
     assert low == pytest.approx(6.5, abs=0.03) and high == pytest.approx(33.5, abs=0.03)
-    assert airborne(record, [Track(t, 0.0 * t + 0.6, "1")]) == (0.0, pytest.approx(39.98))
+    assert airborne(record, [Track(t, 0.0 * t + 0.6, "1")]) == pytest.approx((0.0, 39.98))
     dip = Track(t, np.where(t < 0.1, 0.05, 0.6), "1")  # an excitation that begins low
     assert airborne(record, [dip])[0] == 0.0
 
