@@ -304,7 +304,7 @@ def _look_at(order: Order, model: CompiledModel) -> None:
     known, launcher = model.params(), at.CATAPULT("start")
     if at.STARTS[0] in order.settings and launcher in known and launcher not in order.settings:
         raise OrderError(
-            f"{at.STARTS[0]} moves '{model.name}', but not its launcher, which would tear at it: start it elsewhere by "
+            f"{at.STARTS[0]} moves '{model.name}', but not its launcher, which would tear at it: give the place by "
             f"--start NORTH,EAST, or set {launcher} to the same place"
         )
     for path, value in order.settings.items():

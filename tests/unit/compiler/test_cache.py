@@ -387,7 +387,10 @@ def test_a_kept_model_is_plain_text_and_computes_the_same(folder: Path) -> None:
     first, second = compile_model(diagram), compile_model(load_vehicle(VEHICLE, control="truth").diagram)
     data = kept(folder).read_bytes()
     head, _, text = data[: -cache.SEAL].partition(b"\n")
-    assert json.loads(head) == {"format": model_cache.FORMAT, "operations": first.source.operations}
+    source = first.source
+    assert json.loads(head) == {
+        "format": model_cache.FORMAT, "operations": source.operations, "slack": source.slack
+    }  # fmt: skip
     assert text.decode() == first.source.text == second.source.text
     assert "functions" not in vars(second.flat)  # nothing was translated
     assert first.flat.sizes == second.flat.sizes and first.model_hash == second.model_hash

@@ -1,4 +1,4 @@
-"""A vehicle that starts elsewhere flies the same way from there, with its launcher."""
+"""A vehicle that starts at another place flies the same way from there, with its launcher."""
 
 from __future__ import annotations
 
