@@ -179,7 +179,7 @@ def environment() -> dict[str, str]:
     if not (PACKAGES / "coverage").is_dir() and find_spec("coverage") is None:
         raise SystemExit(f"coverage.py is not in {PACKAGES}: 'make coverage' installs it")
     path = os.pathsep.join(filter(None, [str(PACKAGES), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path, "IRONBIRD_TEST_LIMIT": "3600"}  # s: counting takes time
 
 
 def run_tests(root: Path, package: Path, work: Path, tests: Sequence[str], jobs: int) -> dict[str, Any]:

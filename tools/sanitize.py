@@ -318,7 +318,7 @@ def passes(unit: str) -> bool:
     begin = time.perf_counter()
     path = ROOT / "tests" / unit.removeprefix("tests:")
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", str(path)]
-    variables = {**os.environ, **sanitizer_environment()}
+    variables = {**os.environ, **sanitizer_environment(), "IRONBIRD_TEST_LIMIT": "3600"}  # s for each test
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, errors="replace")
     good = done.returncode == 0
     print(f"{'passed' if good else 'FAILED':10} {time.perf_counter() - begin:7.1f} s sanitized  {unit}", flush=True)

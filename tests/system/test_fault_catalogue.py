@@ -135,9 +135,7 @@ def test_clearing_a_sensor_fault_restores_the_healthy_signal(reference: ib.Compi
     assert not differs[log.time_s > 1.4 + 0.021].any()  # one sample of the slowest of these sensors
 
 
-KEYS: dict[
-    str, dict[str, Any]
-] = {  # further keys of an order, by name: the instance, and how the fault is on at a time after its start
+KEYS: dict[str, dict[str, Any]] = {  # further keys of an order, by name
     "instance": {"instance": 2},
     "ramp": {"shape": "ramp", "rise_s": 0.8},
     "intermittent": {"shape": "intermittent", "period_s": 1.0, "duty": 0.5},

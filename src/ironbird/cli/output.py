@@ -351,7 +351,7 @@ def ending_in_order() -> AbstractContextManager[None]:
 def results_folder(out: Path | None, name: str) -> Iterator[Path]:
     """The folder for the results of a command: as ordered, or a new one, out/NAME-1, out/NAME-2, …
 
-    Another command that is told to write there at the same time is refused. If nothing was written into it when the
+    Another command that would write there at the same time is refused. If nothing was written into it when the
     command ends, it is removed again, and so are the folders above that were made for it.
     """
     wanted = (out or Path("out") / name).absolute()

@@ -49,8 +49,8 @@ def trusted_users(folder: Path) -> set[int]:
     """Users who may own the cache folder and its entries: this user and root; for root also the owner of a named
     folder.
 
-    A container runs as root on a folder of the user who started it; setting IRONBIRD_CACHE permits this, unless anybody
-    could have made that folder there.
+    A container runs as root on a folder of the user who started it; setting IRONBIRD_CACHE permits this, unless any
+    user could have made that folder there.
     """
     users = {0, os.geteuid()}
     if os.geteuid() == 0 and os.environ.get("IRONBIRD_CACHE"):
