@@ -59,7 +59,7 @@ def test_a_guess_corrected_by_half_of_a_px4_log_is_better_on_the_other_half(tmp_
     for vehicle in (guess, fitted):
         driven = drive(record, vehicle, plan.drive, window_s=(28.5, 32.0))
         found = driven.beside(compare(driven.real, [driven.simulated], driven.fitted(plan), shift_s=0.0))
-        skills = {m.signal: m.value for m in found.measures if m.name.startswith("skill")}
+        skills = {m.signal: m.value for m in found.measures if m.name.startswith("skill against no change")}
         values[Path(vehicle).stem] = {i.test.name: i.value for i in found.indices} | {"skill": skills["velocity_down"]}
 
     before, after = values["quad_px4_vision"], values["fitted"]
