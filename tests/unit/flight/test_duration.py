@@ -1,4 +1,4 @@
-"""How long a flight may last, and what its control system is called."""
+"""How long a flight may last, what its control system is called."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from ironbird.errors import FaultError, IronbirdError, MissionError, ModelError,
 from ironbird.flight.flight import fly, flying
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather, make_order
-from ironbird.rig.system import FunctionSystem
+from ironbird.rig.system import AutopilotEvent, FunctionSystem
 from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.spec import Home
 
@@ -150,3 +152,16 @@ def test_a_control_that_is_neither_a_name_nor_a_control_system_is_refused() -> N
         OrderError, match=r"control is a int: give a name of 'ironbird system list', or a ControlSystem"
     ):
         fly("quad_f450", control=5)  # type: ignore[arg-type]
+
+
+def test_the_hash_of_all_covers_what_an_autopilot_sent_and_its_logs(tmp_path: Path) -> None:
+    flight = fly("quad_f450", control="truth", mission="hover", until_s=0.1)
+    (tmp_path / "one.ulg").write_bytes(b"log")
+    changed = [
+        replace(flight, autopilot_events=[AutopilotEvent(0.05, "text", "hello")]),
+        replace(flight, logs=[tmp_path / "one.ulg"]),
+    ]
+    hashes = {flight.sha256_of_all, *(other.sha256_of_all for other in changed)}
+    (tmp_path / "one.ulg").write_bytes(b"another")
+    assert len(hashes | {changed[1].sha256_of_all}) == 4
+    assert {flight.sha256} == {other.sha256 for other in changed}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import fields, replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from ironbird.campaign.batch import TracePolicy, fly_batch
 from ironbird.campaign.case import FlightCase
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight import judge as judging
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.flown import Flown
 from ironbird.flight.judge import Judged, Judgement, judge, not_flown
@@ -21,6 +23,7 @@ from ironbird.flight.witness import Witness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.state import Stop
+from ironbird.vehicles import places as at
 
 LOW = Requirement("low", "always (altitude < 60 m)", "minor")  # holds
 GROUNDED = Requirement("grounded", "always (altitude < 1 m)", "major")  # the hover breaks it
@@ -491,3 +494,31 @@ def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight
 )
 def test_a_margin_has_the_unit_in_which_the_requirement_was_written(formula: str, unit: str, words: str) -> None:
     assert Judgement("a", "major", 0.1401, 1.0, "", formula, unit).words() == words
+
+
+class _Touched:
+    """A log of one lane that has nothing but a flag of collisions and a velocity."""
+
+    stops = (None,)
+
+    def __init__(self, touches: list[float]) -> None:
+        self.touches = np.array(touches)
+
+    def __contains__(self, path: str) -> bool:
+        return path == at.CLEARANCE.collision
+
+    def lane(self, path: str, lane: int) -> np.ndarray:
+        return self.touches if path in self else np.full((len(self.touches), 3), [3.0, 4.0, 0.0])
+
+    def time(self, lane: int) -> np.ndarray:
+        return 0.5 * np.arange(len(self.touches))
+
+
+def test_words_of_a_collision_are_there_only_if_there_was_one() -> None:
+    done = SimpleNamespace(completed=True, why="")
+    words = {
+        rows: judging._events(cast(Any, None), cast(Any, _Touched(list(rows))), 0, cast(Any, done))
+        for rows in ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    }
+    assert words[(0.0, 0.0, 0.0)] == {}
+    assert words[(0.0, 0.0, 1.0)] == {at.CLEARANCE.collision: judging.collision_words(1.0, 5.0)}

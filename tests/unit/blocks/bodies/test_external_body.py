@@ -43,3 +43,15 @@ def test_what_is_told_is_what_sensors_see() -> None:
     assert log["body.v_NB_B"][-1] == pytest.approx(matrix(attitude).T @ velocity)
     assert log["body.specific_force_B"][-1] == pytest.approx([0.0, 1.0, -9.0])
     assert log["body.height"][-1] == pytest.approx(3.0)
+
+
+def test_before_the_first_exchange_it_stands_level_and_at_rest_at_the_origin() -> None:
+    diagram = Diagram("told")
+    body = diagram.add("body", ExternalBody(), mass=1.0, inertia=INERTIA)
+    diagram.export(body.gravity_N, "gravity")
+    for name, value in {"p_0": [0.0] * 3, "v_0": [0.0] * 3, "q_0": [1.0, 0.0, 0.0, 0.0], "w_0": [0.0] * 3}.items():
+        assert np.ravel(np.broadcast_to(diagram.value(f"body.{name}"), len(value))).tolist() == value
+    log = run(start(compile_model(diagram)), 0.01, log_s=1e-3)
+    for signal in ("p_NB_N", "v_NB_N", "euler", "w_NB_B"):
+        assert not log[f"body.{signal}"].any(), signal
+    assert log["body.specific_force_B"][-1] == pytest.approx([0.0, 0.0, -9.80665])

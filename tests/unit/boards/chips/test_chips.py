@@ -139,6 +139,16 @@ def test_ms4525do_gives_its_range_on_four_fifths_of_fourteen_bits_and_no_more(ps
     assert (warm << 3 | warmer >> 5) * 200 / 2047 - 50 == pytest.approx(25, abs=0.05)
 
 
+@pytest.mark.parametrize(("place", "gauss"), [(0, 2), (1, 8)])
+def test_qmc5883l_shows_each_axis_at_its_place_and_scale(place: int, gauss: int) -> None:
+    """2 and 8 gauss on 16 bits: 12,000 and 3,000 LSB per gauss, low byte first."""
+    chip = make_chip("qmc5883l", field_x=0.5e-4, field_y=-0.25e-4, field_z=1.25e-4, temperature=273.15 + 27)
+    bus = I2cBus([chip])
+    bus.transfer(0, chip.address, bytes([0x09, 0x01 | place << 4]), 0)
+    raw = struct.unpack("<3h", bus.transfer(200_000_000, chip.address, b"\0", 6).data)
+    assert raw == tuple(value * (24000 // gauss) // 4 for value in (2, -1, 5))
+
+
 def test_numbers_of_chips_are_the_nearest_ones_within_bounds() -> None:
     """Halves upwards, as floor(x + 1/2) does; a value that is no number is 0."""
     given = {0.49: 0, 0.5: 1, -0.5: 0, -0.51: -1, 2.3: 2, 2.6: 3, 99.0: 7, 7.0: 7, -99.0: -8, -8.0: -8, math.inf: 7}
