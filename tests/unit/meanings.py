@@ -79,11 +79,13 @@ def _missions() -> dict[str, ib.Mission]:
     tables = tomllib.loads((FOLDER / MISSIONS).read_text(encoding="utf-8"))
     keys = ("kind", "north_m", "east_m", "height_m", "hold_s")
     return {
-        name: ib.Mission(
-            schema=1,
-            title=name.replace("_", " "),
-            item=[dict(zip(keys, item, strict=True)) for item in table.pop("items")],
-            **table,
+        name: ib.Mission.model_validate(
+            {
+                "schema": 1,
+                "title": name.replace("_", " "),
+                "item": [dict(zip(keys, item, strict=True)) for item in table.pop("items")],
+                **table,
+            }
         )
         for name, table in tables.items()
     }

@@ -508,8 +508,9 @@ def _counted(
     if len(rest) == len(judgements) or not end.flown or not all(j.holds for j in rest):
         return rest
     until_s = flight.order.until_s
-    cut = stop is None and until_s is not None and flight.ended_s >= until_s - 1e-9 and not end.left
-    return rest if cut and until_s < own_end_s(flight.order, model) else judgements
+    if stop is not None or end.left or until_s is None or flight.ended_s < until_s - 1e-9:
+        return judgements
+    return rest if until_s < own_end_s(flight.order, model) else judgements
 
 
 def _verdict(
