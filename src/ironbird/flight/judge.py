@@ -512,9 +512,10 @@ def _counted(
     rest = [j for j in judgements if j.holds or (j.name, j.formula) != whole]
     if len(rest) == len(judgements) or not end.flown or not all(j.holds for j in rest):
         return rest
-    until_s = math.inf if flight.order.until_s is None else flight.order.until_s
-    cut = stop is None and flight.ended_s >= until_s - 1e-9 and not end.left
-    return rest if cut and until_s < own_end_s(flight.order, model) else judgements
+    until_s = flight.order.until_s
+    if stop is not None or end.left or until_s is None or flight.ended_s < until_s - 1e-9:
+        return judgements
+    return rest if until_s < own_end_s(flight.order, model) else judgements
 
 
 def _verdict(
