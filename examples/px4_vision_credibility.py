@@ -49,9 +49,7 @@ def main() -> None:
             write_credibility_page(found, page, title=f"PX4 Vision, {phase}: {name}")
             write_credibility_json(found, page.with_suffix(".json"))
             values = ", ".join(f"{i.test.name} {i.value:.2f} ({i.low:.2f} to {i.high:.2f})" for i in found.indices)
-            skills = ", ".join(
-                f"{m.signal} {m.value:.2f}" for m in found.measures if m.name == "skill against no change"
-            )
+            skills = ", ".join(f"{m.signal} {m.value:.2f}" for m in found.measures if m.name.endswith("no change"))
             print(f"{phase}, {name}: {values}; skill {skills}; {page}")
 
 

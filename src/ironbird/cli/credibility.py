@@ -178,10 +178,14 @@ def _plan(tests: Path | None, mean: str | None, weight: list[str], tolerance: fl
 
 def _lines(comparison: Comparison, real: str, vehicle: str | None, *, driven: bool) -> list[str]:
     """Verdict, worst tests, likely cause and the next command, for which `real` is the record and its options."""
-    from ironbird.credibility.summary import likely_cause, told, verdict, worst_tests
+    from ironbird.credibility.summary import distinguished, likely_cause, verdict, worst_tests
 
     cause, name = likely_cause(comparison), vehicle or "VEHICLE"
-    lines = [verdict(comparison), *told(comparison), *([] if comparison.worthless else worst_tests(comparison))]
+    lines = [
+        verdict(comparison),
+        *distinguished(comparison),
+        *([] if comparison.worthless else worst_tests(comparison)),
+    ]
     helps = ""
     if cause is not None:
         helps = cause.helps

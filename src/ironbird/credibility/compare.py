@@ -123,7 +123,7 @@ class Comparison:
 
     @property
     def worthless(self) -> bool:
-        """Whether a driven model foretells no better than a forecast without any model: no index counts then."""
+        """Whether a driven model predicts no better than a forecast without any model: no index counts then."""
         return self.skill is not None and not min(self.skill) > 0
 
     @property

@@ -128,8 +128,8 @@ class Driven:
             skills.append(Skill(signal, track.unit, *rms))
         return skills
 
-    def foretold(self, comparison: Comparison | None = None) -> list[str]:
-        """Signals that move and that the pieces foretell: those of a comparison's curves, or all of the motion."""
+    def predicted(self, comparison: Comparison | None = None) -> list[str]:
+        """Signals that move and that the pieces predict: those of a comparison's curves, or all of the motion."""
         curves = [pair.signal for pair in comparison.pairs] if comparison else []
         chosen = [name for name in curves if name in RESTARTED and name not in POSITION]
         time_s = np.linspace(*self.window_s, 1000)
@@ -138,7 +138,7 @@ class Driven:
 
     def beside(self, comparison: Comparison) -> Comparison:
         """The comparison, with the skill of the model's forecast against those without a model."""
-        skills = self.skills(self.foretold(comparison))
+        skills = self.skills(self.predicted(comparison))
         measures = [
             Measure(f"skill against {words}", skill.signal, value, "> 0", value > 0, detail)
             for skill in skills

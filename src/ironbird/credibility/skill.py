@@ -1,4 +1,4 @@
-"""Skill of a driven model: is its forecast better than none, and does the record tell the model from wrong ones?
+"""Skill of a driven model: is its forecast better than none, and does the record distinguish the model from wrong ones?
 
 Each piece of a driven model is a forecast from the recorded motion. Two forecasts need no model: nothing changes, and
 everything goes on straight, with the slope that the record has before the piece. Skill is 1 - error / error of such a
@@ -41,7 +41,7 @@ class Skill:
 
 @dataclass(frozen=True)
 class WrongModel:
-    """Whether a record tells the model from one with a wrong parameter."""
+    """Whether a record distinguishes the model from one with a wrong parameter."""
 
     name: str
     word: str  # yes, no, or against: the record is nearer to the wrong model
@@ -52,7 +52,7 @@ class WrongModel:
     wrong_error: float
 
     @property
-    def told(self) -> bool:
+    def distinguished(self) -> bool:
         """Whether the record is nearer to the model than to the wrong one, beyond chance."""
         return self.word == "yes"
 
@@ -73,7 +73,7 @@ def judged(
     """Compare the errors [piece, row] of a model and a wrong one, of several signals, against the record.
 
     The signal is the one that the wrong parameter changes most, over the model's error, so that the choice does not
-    depend on which of the two is better. Pieces are drawn anew for the chance.
+    depend on which of the two is better. Pieces are drawn again for the chance.
     """
     changes = [float(np.sqrt(np.mean((b - a) ** 2))) for a, b in zip(model, wrong, strict=True)]
     errors = [float(np.sqrt(np.mean(a**2))) for a in model]

@@ -14,7 +14,7 @@ from ironbird.credibility.compare import Comparison, ErrorEvent, Index
 from ironbird.credibility.skill import WrongModel
 
 WORTHLESS = (
-    "the model foretells this record no better than a forecast without a model, so it is not credible here, "
+    "the model predicts this record no better than a forecast without a model, so it is not credible here, "
     "and no index is given"
 )
 WORST = 3  # tests that are named
@@ -78,21 +78,21 @@ def with_sign(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
 
 
-def told(comparison: Comparison) -> list[str]:
-    """Which wrong models the record tells from this one, which it does not, and which it prefers."""
+def distinguished(comparison: Comparison) -> list[str]:
+    """Which wrong models the record distinguishes from this one, which it does not, and which it prefers."""
     lines = []
     for word, begin in (
-        ("yes", "this record tells wrong models:"),
-        ("no", "this record cannot tell:"),
+        ("yes", "this record distinguishes wrong models:"),
+        ("no", "this record cannot distinguish:"),
         ("against", "this record is nearer to a wrong model, so it does not support this one:"),
     ):
-        names = [_told(wrong) for wrong in comparison.wrong if wrong.word == word]
+        names = [_distinguished(wrong) for wrong in comparison.wrong if wrong.word == word]
         if names:
             lines.append(f"{begin} {'; '.join(names)}")
     return lines
 
 
-def _told(wrong: WrongModel) -> str:
+def _distinguished(wrong: WrongModel) -> str:
     if wrong.change == 0:
         return wrong.name
     error, other = (amount(value, wrong.unit) for value in (wrong.error, wrong.wrong_error))
@@ -141,7 +141,7 @@ def likely_cause(comparison: Comparison) -> Cause | None:
     if signal in TURNS and command is not None and command.step_s > SLOW_COMMANDS_S:
         rate = 1.0 / command.step_s
         return Cause(
-            f"the record has {rate:.0f} commands a second, too few to foretell roll and pitch",
+            f"the record has {rate:.0f} commands a second, too few to predict roll and pitch",
             helps="log them faster (PX4: SDLOG_PROFILE, ArduPilot: LOG_BITMASK), or compare with --setpoints",
         )
     return next((cause for signals, cause in CAUSES.items() if signal in signals), None)

@@ -1,4 +1,4 @@
-"""Wrong models beside a driven one: whether a record could have told that the model is wrong."""
+"""Wrong models beside a driven one: whether a record could have distinguished that the model is wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_wrong_models(
 
     `given` are the words with which `drive` made the driven model: window, pieces, parameters.
     """
-    signals = driven.foretold()
+    signals = driven.predicted()
     if not signals:
         return comparison
     units = [driven.real.track(signal).unit for signal in signals]

@@ -71,7 +71,7 @@ def credibility_numbers(comparison: Comparison) -> dict[str, Any]:
         "wrong_models": [
             {
                 "name": w.name,
-                "told": w.word,
+                "distinguished": w.word,
                 "signal": w.signal,
                 "unit": w.unit,
                 "change": w.change,
@@ -154,7 +154,9 @@ def _content(comparison: Comparison, title: str, levels: list[Standing]) -> dict
         "wrong": [
             {
                 "name": w.name,
-                "told": {"yes": "yes", "no": "cannot tell", "against": "nearer to the wrong one"}[w.word],
+                "distinguished": {"yes": "yes", "no": "cannot distinguish", "against": "nearer to the wrong one"}[
+                    w.word
+                ],
                 "word": {"yes": "pass", "no": "void", "against": "fail"}[w.word],
                 "signal": w.signal,
                 "error": amount(w.error, w.unit, 4),

@@ -1,4 +1,4 @@
-"""Skill is the headline of a driven model, and the record says which wrong models it can tell from the right one."""
+"""Skill is the headline of a driven model, and the record distinguishes wrong models from the right one or says not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ironbird.credibility.plan import DriveTable, Plan, load_plan
 from ironbird.credibility.readers import read_record, record_of
 from ironbird.credibility.record import Record, Track
 from ironbird.credibility.skill import Skill, judged, overall
-from ironbird.credibility.summary import told, verdict
+from ironbird.credibility.summary import distinguished, verdict
 from ironbird.credibility.wrong import WRONG, with_wrong_models
 from ironbird.errors import RecordError
 from ironbird.flight.flight import fly
@@ -95,13 +95,13 @@ def test_on_shipped_logs_a_wrong_model_has_less_skill_or_the_record_says_that_it
         )
 
     assert [wrong.name for wrong in found.wrong] == list(WRONG)
-    lines = told(found)
+    lines = distinguished(found)
     for wrong in found.wrong:
         line = next(line for line in lines if wrong.name in line)
         if wrong.word == "yes":
             assert wrong.wrong_error > wrong.error
         else:
-            assert line.startswith(("this record cannot tell:", "this record is nearer to a wrong model")), line
+            assert line.startswith(("this record cannot distinguish:", "this record is nearer to a wrong model")), line
     if found.worthless:
         assert "no index is given" in verdict(found) and not found.passed
 
