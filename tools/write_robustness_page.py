@@ -66,6 +66,7 @@ marked as known. Writing the corrections found two more defects, also corrected.
 OUTCOMES = ("killed", "survived", "stale", "broken", "timeout", "red", "equivalent")
 ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
+RELEASE = 300  # generated mutants
 
 
 class Section(NamedTuple):
@@ -146,12 +147,12 @@ def generated(found: dict[str, Any]) -> str:
         shown.append([area, len(own), *(own.count(name) for name in outcomes)])
     shown.append(["together", len(rows), *(found[name] for name in outcomes)])
     tried = found["run"] - found["equivalent"]
-    ran = f"all {found['run']}" if found["run"] >= found["asked"] else f"{found['run']} of {found['asked']}"
     left = [row for row in rows if row["outcome"] != "killed"]
     text = (
         f"comparisons, signs, constants, dropped terms and halves of pairs, drawn by chance (seed {found['seed']}, at "
-        f"commit `{found['commit']}`) from the packages below; {ran} that were asked for were run, one at a time, with "
-        f"up to {found['rounds']} of 3 rounds of tests. {found['killed']} were killed, {found['equivalent']} are "
+        f"commit `{found['commit']}`) from the packages below. {found['run']} of the {RELEASE} that a release asks "
+        f"for were run, one at a time, with {found['rounds']} of 3 rounds of tests (the nearest first). "
+        f"{found['killed']} were killed, {found['equivalent']} are "
         f"equivalent (no test can see them). {found['survived']} survived: {100 * found['survived'] / tried:.1f} % of "
         f"{tried}. Of those not killed, {found['unexplained']} have no reason in `mutants/generated/explained.toml`. "
         f"Tests were written for what this draw showed: another seed shows what they leave.\n\n"

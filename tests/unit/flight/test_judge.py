@@ -20,6 +20,7 @@ from ironbird.flight.flown import Flown
 from ironbird.flight.judge import Judged, Judgement, judge, not_flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.witness import Witness
+from ironbird.flight.words import collision_words
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.state import Stop
@@ -521,4 +522,4 @@ def test_words_of_a_collision_are_there_only_if_there_was_one() -> None:
         for rows in ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     }
     assert words[(0.0, 0.0, 0.0)] == {}
-    assert words[(0.0, 0.0, 1.0)] == {at.CLEARANCE.collision: judging.collision_words(1.0, 5.0)}
+    assert words[(0.0, 0.0, 1.0)] == {at.CLEARANCE.collision: collision_words(1.0, 5.0)}
