@@ -57,7 +57,7 @@ def test_without_the_extremes_the_rows_alone_would_pass() -> None:
     assert low <= broken.broken_s < high
 
 
-def test_a_joined_condition_that_a_row_shows_too_is_told_with_its_value() -> None:
+def test_a_joined_condition_that_a_row_shows_too_is_reported_with_its_value() -> None:
     """Of `A and B` the kernel keeps one margin; the row beside the extreme says which of both it was, and its value."""
     text = "distance <= 10 m and height <= 120 m"
     result = judged(1.0, f"always ({text})")
