@@ -14,6 +14,7 @@ from ironbird.files.toml_text import write_toml
 
 PARTS = st.integers(0, 10**6) | st.from_regex(r"[A-Za-z0-9_]{0,8}[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 SECONDS = st.floats(allow_nan=False, allow_infinity=False)
+POSITIVE = st.floats(0.0, exclude_min=True, allow_nan=False, allow_infinity=False)
 PREDICATES = st.sampled_from(["", "altitude > 20 and mode == 'mission'", "a == 1, b == 2, when=c", "x=1,start=3"])
 PREDICATES |= st.text(st.characters(codec="utf-8"), max_size=20)
 
@@ -22,7 +23,7 @@ PREDICATES |= st.text(st.characters(codec="utf-8"), max_size=20)
 def injections(draw: st.DrawFn) -> Injection:
     """Any order of the catalogue, with the keys that its shape uses."""
     fault = FAULTS[draw(st.sampled_from(sorted(FAULTS)))]
-    start_s = draw(SECONDS)
+    start_s = draw(st.floats(0.0, allow_nan=False, allow_infinity=False))
     later = st.floats(min_value=start_s, exclude_min=True) if start_s < 1.7e308 else st.just(math.inf)
     shape: Shape = draw(st.sampled_from(SHAPES))
     return Injection(
@@ -33,9 +34,9 @@ def injections(draw: st.DrawFn) -> Injection:
         start_s=start_s,
         end_s=draw(st.just(math.inf) | later),
         shape=shape,
-        rise_s=draw(SECONDS) if shape == "ramp" else 0.0,
-        period_s=draw(SECONDS) if shape == "intermittent" else 0.0,
-        duty=draw(SECONDS) if shape == "intermittent" else 0.5,
+        rise_s=draw(POSITIVE) if shape == "ramp" else 0.0,
+        period_s=draw(POSITIVE) if shape == "intermittent" else 0.0,
+        duty=draw(st.floats(0.0, 1.0, exclude_min=True, exclude_max=True)) if shape == "intermittent" else 0.5,
         when=draw(PREDICATES),
     )
 

@@ -29,7 +29,8 @@ MATRICES = st.integers(1, 3).flatmap(
 )
 METRES = st.floats(-FARTHEST_M, FARTHEST_M)
 TIMES = st.floats(LEAST, LONGEST_S)
-WEATHER = st.builds(Weather, *[REALS] * 7)
+SIZES = st.floats(0.0, allow_nan=False, allow_infinity=False)
+WEATHER = st.builds(Weather, SIZES, REALS, *[SIZES] * 5)
 MISSIONS = st.builds(
     lambda head, items: Mission.model_validate({"schema": 1, **head, "item": items}),
     st.fixed_dictionaries(
@@ -116,7 +117,7 @@ LIMITS = {
     "vehicle": "my\nquad = 1.toml",
     "control": 'python:"\n[order]',
     "script": AWKWARD,
-    "weather": Weather(*[MOST, -MOST, LEAST, -LEAST, -0.0, 0.1 + 0.2, 1e16]),
+    "weather": Weather(*[MOST, -MOST, LEAST, 1.0 - 1e-16, -0.0, 0.1 + 0.2, 1e16]),
     "settings": {"body.mass": math.nextafter(1.0, 2.0), "a.b": [-0.0, MOST], "c.d": [[LEAST], [1e22]]},
     "seed": MOST_SEED,
     "until_s": LEAST,

@@ -241,9 +241,9 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
 
 def test_coverage(place: Path) -> None:
     said = " ".join(ironbird("campaign", "coverage", "base").output.split())
-    assert "4 of 4 values" in said and "more faults that were not flown: --all prints them" in said
+    assert "4 of 4 values" in said and "more faults that were not flown: --full prints them" in said
     assert (
-        "not flown: quad_f450: rotor.speed_loss@1: 2, 3, 4" in ironbird("campaign", "coverage", "base", "--all").output
+        "not flown: quad_f450: rotor.speed_loss@1: 2, 3, 4" in ironbird("campaign", "coverage", "base", "--full").output
     )
     ironbird("campaign", "coverage", "base", "--at-least", "90", code=1)
     found = json.loads(ironbird("campaign", "coverage", "base", "--json").stdout)

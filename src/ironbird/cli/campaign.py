@@ -63,6 +63,7 @@ RequirementsOption = Annotated[
 COUNTED = ("pass", "fail", "void", "error", "open")  # columns of flights; open ones are not flown
 TRACES = ("failing", "all", "none")
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
+FullOption = Annotated[bool, typer.Option("--full", help=f"Print every line, not {MOST_SHOWN} of each kind.")]
 
 
 # ---------------------------------------------------------------------- flying
@@ -427,7 +428,7 @@ def diff(
     any_: Annotated[
         bool, typer.Option("--any", help="Exit code 1 for any difference, also for a better verdict or a moved margin.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help=f"Print every line, not {MOST_SHOWN} of each kind.")] = False,
+    full: FullOption = False,
     other_meaning: Annotated[
         bool, typer.Option("--other-meaning", help="Compare also if one of the two has verdicts of version 0.1.")
     ] = False,
@@ -453,7 +454,7 @@ def diff(
         if as_json:
             print_json({"before": before, "after": after, **found.record()}, "ironbird/campaign-difference/2")
         else:
-            most = None if all_ else MOST_SHOWN
+            most = None if full else MOST_SHOWN
             _print_some("changed verdicts", [change.sentence() for change in found.verdicts], most)
             _print_some("moved margins", [_moved(margin) for margin in found.margins], most)
             if len({(campaign.ironbird, campaign.software) for campaign in both}) > 1:
@@ -483,7 +484,7 @@ def _print_some(what: str, lines: Sequence[str], most: int | None) -> None:
     for line in lines[:most]:
         typer.echo(line)
     if most is not None and len(lines) > most:
-        typer.echo(f"{len(lines) - most} more {what}: --all prints them")
+        typer.echo(f"{len(lines) - most} more {what}: --full prints them")
 
 
 def _moved(moved: MovedMargin) -> str:
@@ -501,9 +502,7 @@ def coverage(
             metavar="PERCENT", help="Exit code 1 if less of the catalogue's faults on parts was flown.", min=0, max=100
         ),
     ] = None,
-    all_: Annotated[
-        bool, typer.Option("--all", help=f"List every fault that was not flown, not {MOST_SHOWN}.")
-    ] = False,
+    full: FullOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -535,7 +534,7 @@ def coverage(
             rows = [(plan.id, str(plan.flown), str(plan.planned), plan.sentence()) for plan in plans]
             print_columns(("case", "flown", "planned", "varied"), rows, f"{name}: the plan")
             lines = [f"not flown: {v}: {f}: {', '.join(parts)}" for (v, f), parts in not_flown(faults).items()]
-            _print_some("faults that were not flown", lines, None if all_ else MOST_SHOWN)
+            _print_some("faults that were not flown", lines, None if full else MOST_SHOWN)
             typer.echo(f"{flown} of {len(faults)} faults of the catalogue on parts were flown ({100 * share:.1f} %)")
     if at_least is not None and 100 * share < at_least:
         typer.secho(f"less than {at_least:g} % of the catalogue's faults were flown", fg="red", err=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import OutPathOption, StoreOption, VehicleArgument, numbers_of
+from ironbird.cli.options import OutPathOption, SeedsOption, StoreOption, VehicleArgument, numbers_of
 from ironbird.cli.output import errors, print_report, print_table
 from ironbird.files.work import working
 
@@ -30,9 +30,7 @@ def reliability(
     ages: Annotated[str, typer.Option(metavar="H,H,…", help="Hours of --cases.")] = "0,100,300",
     cycles: Annotated[float, typer.Option(help="Charges of the battery in an hour of flight.", min=0, max=100)] = 4.0,
     wear: Annotated[Path | None, typer.Option(help="TOML file of what ages, on top of the shipped one.")] = None,
-    seeds: Annotated[
-        int, typer.Option(help="Fly each flight of --cases with this many seeds, from 1 on.", min=1, max=10_000)
-    ] = 1,
+    seeds: SeedsOption = 1,
     out: OutPathOption = Path("out/reliability"),
 ) -> None:
     """Probability of loss in a flight with its contributors, FMEA and life; lives of parts are data."""

@@ -423,7 +423,7 @@ def _coverage(
             {"vehicle": vehicle, "fault": fault, "parts": ", ".join(parts)}
             for (vehicle, fault), parts in not_flown(faults).items()
         ][:MOST_NOT_FLOWN],
-        "coverage_command": f"ironbird campaign coverage {campaign.name} --all",
+        "coverage_command": f"ironbird campaign coverage {campaign.name} --full",
     }
 
 

@@ -12,6 +12,7 @@ from ironbird.credibility.amounts import DEGREES, amount
 from ironbird.credibility.compare import Bode, Comparison, Index, Pair
 from ironbird.credibility.evidence import Standing
 from ironbird.credibility.index import HIGH_MARK
+from ironbird.credibility.skill import Skill, WrongModel
 from ironbird.credibility.summary import WORTHLESS, count, skill_text, with_sign
 from ironbird.files.json_text import json_text
 from ironbird.files.whole import write_text
@@ -50,36 +51,8 @@ def credibility_numbers(comparison: Comparison) -> dict[str, Any]:
         "pass_mark": plan.pass_mark,
         "mean": plan.mean,
         "weights": dict(plan.weights),
-        "skill": None
-        if comparison.skill is None
-        else {
-            "against_no_change": _number(comparison.skill[0]),
-            "against_straight_on": _number(comparison.skill[1]),
-            "signals": [
-                {
-                    "signal": s.signal,
-                    "unit": s.unit,
-                    "error": s.error,
-                    "no_change": s.unchanged,
-                    "straight_on": s.straight,
-                    "against_no_change": _number(s.against_unchanged),
-                    "against_straight_on": _number(s.against_straight),
-                }
-                for s in comparison.skills
-            ],
-        },
-        "wrong_models": [
-            {
-                "name": w.name,
-                "distinguished": w.word,
-                "signal": w.signal,
-                "unit": w.unit,
-                "change": w.change,
-                "error": w.error,
-                "wrong_error": w.wrong_error,
-            }
-            for w in comparison.wrong
-        ],
+        "skill": _skill_numbers(comparison),
+        "wrong_models": [_wrong_numbers(wrong) for wrong in comparison.wrong],
         "overall": None if comparison.worthless else three(comparison.overall),
         "classes": {name: three(value) for name, value in comparison.classes.items()},
         "smallest": {"test": comparison.smallest.test.name, "value": comparison.smallest.least},
@@ -119,51 +92,53 @@ def credibility_numbers(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _skill_numbers(comparison: Comparison) -> dict[str, Any] | None:
+    if comparison.skill is None:
+        return None
+    return {
+        "against_no_change": _number(comparison.skill[0]),
+        "against_straight_on": _number(comparison.skill[1]),
+        "signals": [
+            {
+                "signal": s.signal,
+                "unit": s.unit,
+                "error": s.error,
+                "no_change": s.unchanged,
+                "straight_on": s.straight,
+                "against_no_change": _number(s.against_unchanged),
+                "against_straight_on": _number(s.against_straight),
+            }
+            for s in comparison.skills
+        ],
+    }
+
+
+def _wrong_numbers(wrong: WrongModel) -> dict[str, Any]:
+    return {
+        "name": wrong.name,
+        "distinguished": wrong.word,
+        "signal": wrong.signal,
+        "unit": wrong.unit,
+        "change": wrong.change,
+        "error": wrong.error,
+        "wrong_error": wrong.wrong_error,
+    }
+
+
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 def _content(comparison: Comparison, title: str, levels: list[Standing]) -> dict[str, Any]:
     plan, smallest = comparison.plan, comparison.smallest
-    if comparison.worthless:
-        verdict = f"{skill_text(comparison)}; {WORTHLESS}"
-    elif comparison.passed:
-        high = smallest.least >= HIGH_MARK
-        verdict = f"{count(comparison)}: every index is at least {HIGH_MARK if high else plan.pass_mark:g}"
-    else:
-        verdict = count(comparison)
-    if comparison.skill is not None and not comparison.worthless:
-        verdict = f"{skill_text(comparison)}; {verdict}"
     total = sum(plan.weights.get(name, 0.0) for name in comparison.classes)
     return {
         "title": title,
         "passed": comparison.passed,
-        "verdict": verdict,
+        "verdict": _verdict(comparison),
         "overall": "" if comparison.worthless else _range(*comparison.overall),
-        "skills": [
-            {
-                "signal": s.signal,
-                "error": amount(s.error, s.unit, 4),
-                "unchanged": amount(s.unchanged, s.unit, 4),
-                "straight": amount(s.straight, s.unit, 4),
-                "values": f"{with_sign(s.against_unchanged)}, {with_sign(s.against_straight)}",
-                "word": "pass" if min(s.against_unchanged, s.against_straight) > 0 else "fail",
-            }
-            for s in comparison.skills
-        ],
-        "wrong": [
-            {
-                "name": w.name,
-                "distinguished": {"yes": "yes", "no": "cannot distinguish", "against": "nearer to the wrong one"}[
-                    w.word
-                ],
-                "word": {"yes": "pass", "no": "void", "against": "fail"}[w.word],
-                "signal": w.signal,
-                "error": amount(w.error, w.unit, 4),
-                "wrong_error": amount(w.wrong_error, w.unit, 4),
-            }
-            for w in comparison.wrong
-        ],
+        "skills": [_skill_row(skill) for skill in comparison.skills],
+        "wrong": [_wrong_row(wrong) for wrong in comparison.wrong],
         "smallest": f"{smallest.least:.3f} ({smallest.test.name})",
         "window": f"{comparison.window_s[0]:.2f} to {comparison.window_s[1]:.2f} s of {comparison.real.path.name}",
         "shifts": [f"{r.path.name}: {s}" for r, s in zip(comparison.simulated, comparison.shifts, strict=True)],
@@ -209,6 +184,41 @@ def _content(comparison: Comparison, title: str, levels: list[Standing]) -> dict
         "notes": comparison.notes,
         "levels": levels,
         "runs": len(comparison.simulated),
+    }
+
+
+def _verdict(comparison: Comparison) -> str:
+    """The headline: skill first, then how many indices passed."""
+    plan, smallest = comparison.plan, comparison.smallest
+    if comparison.worthless:
+        return f"{skill_text(comparison)}; {WORTHLESS}"
+    verdict = count(comparison)
+    if comparison.passed:
+        high = smallest.least >= HIGH_MARK
+        verdict += f": every index is at least {HIGH_MARK if high else plan.pass_mark:g}"
+    return f"{skill_text(comparison)}; {verdict}" if comparison.skill is not None else verdict
+
+
+def _skill_row(skill: Skill) -> dict[str, str]:
+    return {
+        "signal": skill.signal,
+        "error": amount(skill.error, skill.unit, 4),
+        "unchanged": amount(skill.unchanged, skill.unit, 4),
+        "straight": amount(skill.straight, skill.unit, 4),
+        "values": f"{with_sign(skill.against_unchanged)}, {with_sign(skill.against_straight)}",
+        "word": "pass" if min(skill.against_unchanged, skill.against_straight) > 0 else "fail",
+    }
+
+
+def _wrong_row(wrong: WrongModel) -> dict[str, str]:
+    shown = {"yes": "yes", "no": "cannot distinguish", "against": "nearer to the wrong one"}
+    return {
+        "name": wrong.name,
+        "distinguished": shown[wrong.word],
+        "word": {"yes": "pass", "no": "void", "against": "fail"}[wrong.word],
+        "signal": wrong.signal,
+        "error": amount(wrong.error, wrong.unit, 4),
+        "wrong_error": amount(wrong.wrong_error, wrong.unit, 4),
     }
 
 

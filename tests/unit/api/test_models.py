@@ -78,7 +78,9 @@ def test_identification_finds_the_mass_and_writes_a_vehicle() -> None:
     found = ib.identify(record, "quad_f450", "mass, inertia_y", settings={"battery.resistance": 0.0})
 
     assert found["mass"].value == pytest.approx(1.4, rel=0.02)  # that of the vehicle which made the record
-    assert [estimate.name for estimate in found.estimates] == ["mass", "inertia_y"] and "mass 1.4" in repr(found)
+    assert [estimate.name for estimate in found.estimates] == ["mass", "inertia_y"] and repr(found).startswith(
+        "<Identified of 'quad_f450': mass 1."
+    )
     assert ib.load_vehicle(found.write_vehicle("mine.toml")).spec.id == "mine"
     assert found.report("page.html").is_file()
     with pytest.raises(UnknownNameError, match="unknown method 'magic'"):

@@ -37,7 +37,9 @@ def test_verdicts_map_and_comparison(campaigns: Campaigns) -> None:
     assert 'href="/replay?campaign=calm&amp;flight=hover%2F0001%2Fs1"' in picture
     assert point_map("calm", points, "wind.speed_mps", "no such") == ""
     found = campaigns.compared("calm", "windy")
-    assert found["verdicts"] == [["hover/0002/s2", "pass", "fail"]] and found["same"] == 4
+    (change,) = found["verdicts"]
+    assert [change[key] for key in ("flight", "before", "after")] == ["hover/0002/s2", "pass", "fail"]
+    assert found["same"] == 4
 
 
 def test_the_line_between_pass_and_fail_is_midway_between_neighbours() -> None:

@@ -55,6 +55,8 @@ def test_a_campaign_names_what_failed() -> None:
             "as_expected": good,
             "verdict": "fail",
             "sentence": "hard landing",
+            "impact_mps": 0.0,
+            "score": 0.0,
         }
         return cast(FlightResult, SimpleNamespace(**told))
 

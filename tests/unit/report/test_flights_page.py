@@ -48,7 +48,7 @@ def test_what_is_no_flight_is_refused(tmp_path: Path, folders: dict[str, Path]) 
     with pytest.raises(RunError, match="is not the folder of a flight"):
         read_flight(tmp_path)
     done = CliRunner().invoke(app, ["compare", str(folders["weak"])])
-    assert done.exit_code == 2 and "two to 6 folders" in done.output
+    assert done.exit_code == 2 and "2 to 6 folders" in done.output
 
 
 def test_the_summary_has_numbers(folders: dict[str, Path]) -> None:

@@ -138,15 +138,18 @@ def _compared(difference: dict[str, Any], before: str, after: str) -> None:
         "redefined": len(difference["redefined"]),
     }  # fmt: skip
     ui.label(", ".join(f"{count} {words}" for words, count in counts.items())).style("font-weight:600")
-    rows = [(flight, old, new) for flight, old, new in [*difference["verdicts"], *difference["margins"]]][:MOST_SHOWN]
+    rows = [[c["flight"], "verdict", c["before"], c["after"]] for c in difference["verdicts"]]
+    for moved in difference["margins"]:
+        margins = [f"{_shown(moved[key])} {moved['unit']}".strip() for key in ("before", "after")]
+        rows.append([moved["flight"], moved["requirement"], *margins])
     if rows:
-        table(["flight", before, after], [[flight, _shown(old), _shown(new)] for flight, old, new in rows])
+        table(["flight", "what", before, after], rows[:MOST_SHOWN])
     for flight, what in list(difference["redefined"].items())[:MOST_SHOWN]:
         ui.label(f"{flight}: {', '.join(what) or 'redefined'}").classes("ib-hint")
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
 
 
 def _replay(campaign: str, flight: str) -> str:

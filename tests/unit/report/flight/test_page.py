@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from browser import BROKEN_WORDS, CUT_CELLS, Tab, chromium
 from flight_pages import ESTIMATES, FAULT, PLOTS, SPECTRA, Page, judged_as, numbers, page_of
+from markupsafe import escape
 
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Judgement, not_flown
@@ -155,7 +156,7 @@ def test_the_badge_shows_the_verdict(healthy: Flight, tmp_path: Path, verdict: s
 
     assert f'<span class="badge {verdict}">{verdict}</span>' in page.text
     assert f".badge.{verdict} " in page.styles or f".badge.{verdict}," in page.styles
-    why = f'<p class="why">{healthy.judged.sentence}</p>'
+    why = f'<p class="why">{escape(healthy.judged.sentence)}</p>'
     assert (why in page.text) is (verdict != PASS)  # of a pass, the faults below say what they did
 
 
