@@ -3,7 +3,8 @@
 An explicit method follows a mode that decays only if the step is short against its time constant; with a longer step
 the mode grows, and a vehicle on stiff legs is thrown up by its own gear. The modes are the eigenvalues of the
 continuous part of the model at the start, and once more with each part acting that says how (`Block.engaged`): feet in
-the air are no springs. Not seen: modes that are faster at other speeds, and values that faults change in flight.
+the air are no springs. A vehicle that starts in flight is judged standing on its feet; friction of feet that slide fast
+is not. Not seen: modes that are faster at other speeds, and values that change in flight.
 """
 
 from __future__ import annotations
@@ -102,9 +103,24 @@ class Modes:
             params = {name: start[f"{path}.{name}"] for name in block.params}
             states = {name: f"{path}.{name}" for name in block.states}
             for number, changes in enumerate(block.engaged(known, params), start=1):
-                targets = {(states | sources)[name]: value for name, value in changes.items()}
+                targets: dict[str, np.ndarray] = {}
+                for name, value in changes.items():
+                    targets |= self._targets(start, (states | sources)[name], value)
                 if all(start.holds(target) for target in targets):
                     yield (path, number), start.changed(targets)
+
+    def _targets(self, start: OperatingPoint, path: str, value: np.ndarray) -> dict[str, np.ndarray]:
+        """What to set for this value: itself; for an output that shall be zero the states that it consists of.
+
+        They are those of its block with its unit and shape: the velocity of a body is zero in all axes or in none.
+        """
+        if start.holds(path) or value.any():
+            return {path: value}
+        place, _, name = path.rpartition(".")
+        block = self._flat.diagram.blocks[place]
+        kind = (block.outputs[name].unit, block.outputs[name].shape)
+        states = [state for state, signal in block.states.items() if (signal.unit, signal.shape) == kind]
+        return {f"{place}.{state}": value + OFF_CENTRE for state in states} or {path: value}
 
     def roots(self, point: OperatingPoint) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues in 1/s at a point, and the row of the main state of each."""

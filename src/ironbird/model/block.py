@@ -136,7 +136,8 @@ class Block:
         """Values of inputs and states with which the block acts, if it does nothing at the start, as feet in the air.
 
         The step of integration is checked with each of them (`ironbird.compiler.stability`); there are none by default.
-        Matrices come column by column; of inputs only those with a source are there.
+        Matrices come column by column; of inputs only those with a source are there. An input that another block
+        computes can be asked to be zero, as a velocity.
         """
         return ()
 

@@ -211,6 +211,34 @@ def test_the_derivatives_are_those_of_the_pressed_feet() -> None:
     assert friction == pytest.approx([0.0, 0.7, 0.7], abs=0.05)  # sticks, slides
 
 
+def test_a_vehicle_that_starts_in_flight_is_judged_standing() -> None:
+    vehicle = load_vehicle("aerosonde", control="truth")
+    steps = vehicle.integration
+    flat = flatten(vehicle.diagram, steps.step_s)
+    (_, free), *acting = Modes(flat).points()
+    assert np.linalg.norm(free["body.v_NB_N"]) == pytest.approx(25.0, abs=0.01)
+    assert [way for way, _ in acting] == [("contact", 1), ("contact", 2), ("contact", 3)]
+    for _, pressed in acting:
+        assert np.abs(pressed["body.v_NB_N"]).max() < 1e-5 and np.abs(pressed["body.w_NB_B"]).max() < 1e-5
+    assert check_step(flat, steps.method) > 1.0
+    stiff = flat.values.copy()
+    stiff[flat.p.rows("contact.stiffness")] *= 1e3
+    with pytest.raises(ModelError, match="while contact acts"):
+        check_step(flat, steps.method, stiff)
+
+
+def test_feet_that_slide_fast_are_braked_by_coulomb_friction_in_long_steps() -> None:
+    sliding = {"navigator.arm_time": 100.0, "body.p_0": [0.0, 0.0, -0.119], "body.v_0": [20.0, 0.0, 0.0]}
+    speeds = []
+    for method, step_s in (("rk2", 0.002), ("rk4", 0.0005)):
+        model = compile_model(load_vehicle("quad_f450", control="truth").diagram, step_s=step_s, method=method)
+        log = run(start(model, params=sliding), 0.4, log=["body.v_NB_N", "contact.force_B"], log_s=0.002)
+        assert log["contact.force_B"][:, 0].max() <= 0.0
+        speeds.append(float(log["body.v_NB_N"][-1, 0]))
+    assert speeds[0] == pytest.approx(speeds[1], abs=0.01)
+    assert speeds[0] < 20.0 - 0.6 * 9.8 * 0.4  # friction of 0.7, from when the feet carry the weight
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", vehicle_ids())
 def test_the_catalogue_is_followed_by_its_steps(name: str) -> None:

@@ -24,6 +24,7 @@ from ironbird.flight.words import collision_words
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import FunctionSystem
 from ironbird.runtime.state import Stop
+from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
 
 LOW = Requirement("low", "always (altitude < 60 m)", "minor")  # holds
@@ -371,7 +372,7 @@ def test_a_flight_that_ended_before_its_first_row_is_an_error(hover: Flight) -> 
 
 
 def test_numbers_that_diverge_are_an_error(hover: Flight) -> None:
-    flight = fly(hover.order, settings={"body.inertia": (1e-9 * np.eye(3)).tolist()})
+    flight = fly(hover.order, tunings=(Tuning(500, "body.mass", 1e-6),))  # a setting would be refused before the flight
 
     assert flight.stop is not None and flight.stop.reason.startswith("diverged: state ")
     assert flight.verdict == "error" and flight.judged.sentence == flight.outcome

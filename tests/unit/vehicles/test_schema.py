@@ -70,6 +70,10 @@ def test_check_says_line_key_and_cure(tmp_path: Path) -> None:
 
 def test_check_warns_of_what_is_unlikely(tmp_path: Path) -> None:
     odd = tmp_path / "odd.toml"
-    odd.write_text('schema = 1\nid = "mine"\nbase = "quad_f450"\n' + BASED.replace("1.1", "0.1"))
+    odd.write_text('schema = 1\nid = "mine"\nbase = "quad_f450"\n' + BASED.replace("1.1", "0.2"))
     done = CliRunner().invoke(app, ["vehicle", "check", str(odd)])
-    assert done.exit_code == 0 and "warning" in done.stderr, done.output
+    assert done.exit_code == 0 and "warning: vehicle 'mine': body.inertia_diag_kgm2" in done.stderr, done.output
+    odd.write_text(odd.read_text().replace("0.2", "0.1"))  # on the same legs: too light for its step, too
+    done = CliRunner().invoke(app, ["vehicle", "check", str(odd)])
+    assert done.exit_code == 2 and "warning: vehicle 'mine': its rotors lift" in done.stderr, done.output
+    assert "'mine' cannot be integrated with rk2 in steps of 2 ms" in done.output

@@ -64,16 +64,20 @@ class GroundContact(Block):
     def engaged(
         self, inputs: Mapping[str, np.ndarray], params: Mapping[str, np.ndarray]
     ) -> list[Mapping[str, np.ndarray]]:
-        """The ground at a height at which the lowest points are pressed in: they stick, slide north, slide east."""
+        """The ground at a height at which the lowest points are pressed in: they stick, slide north, slide east.
+
+        The body stands, whatever its speed at the start: friction of feet that slide fast is not judged. Its bristles
+        reach their limit in less than a step, and the force on the vehicle is Coulomb's all the same.
+        """
         if not {"p_NB_N", "R_NB"} <= set(inputs):
             return []
         slope, place = (inputs.get(name, np.zeros(2)) for name in ("slope", "place"))
         feet = inputs["p_NB_N"] + params["points"].reshape(-1, 3) @ inputs["R_NB"].reshape(3, 3)
         below = feet[:, 2] - (feet[:, :2] - place) @ slope
-        ground = np.array([below.max() - PRESSED_M])
+        standing = {"v_NB_N": np.zeros(3), "w_NB_B": np.zeros(3), "ground_z": np.array([below.max() - PRESSED_M])}
         limit_m = params["friction"] * params["stiffness"] * PRESSED_M / params["grip_stiffness"]
         sliding = [np.tile(SLIDING * limit_m * axis, self.points) for axis in np.eye(2)]
-        return [{"ground_z": ground}, *({"ground_z": ground, "bristles": bristles} for bristles in sliding)]
+        return [standing, *({**standing, "bristles": bristles} for bristles in sliding)]
 
     def _point(self, x: View, u: View, p: View, i: int) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Force and moment in N, normal load, rate of the bristle of one point."""
