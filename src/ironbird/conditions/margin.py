@@ -83,6 +83,8 @@ class _KernelCode(MarginCode):
 def programs_of(root: Node, names: Names, text: str) -> dict[Node, Predicate]:
     """The largest parts of a requirement that are about one moment and about the model alone, as programs.
 
+    The conditions of `implies` in them are programs as well: a requirement whose condition never held was not tested.
+
     Parameters
     ----------
     root : Node
@@ -127,6 +129,18 @@ def _collect(node: Node, names: Names, text: str, found: dict[Node, Predicate]) 
             f"requirement '{text}': a condition of it is too long or nested too deeply for the kernel, which allows "
             f"{LONGEST} steps and {STACK} values at once; make two requirements of it"
         ) from None
+    for condition in _antecedents(node):
+        _collect(condition, names, text, found)
+
+
+def _antecedents(node: Node) -> Iterator[Node]:
+    """The conditions A of every `A implies B` in a condition, without those inside of an A."""
+    if isinstance(node, Join) and node.operator == "implies":
+        yield node.left
+        yield from _antecedents(node.right)
+    else:
+        for child in _children(node):
+            yield from _antecedents(child)
 
 
 def _children(node: Node) -> tuple[Node, ...]:

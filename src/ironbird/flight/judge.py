@@ -39,7 +39,7 @@ from ironbird.requirements.explain import explain, unit_of
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
 from ironbird.requirements.library import Severity
-from ironbird.requirements.meaning import COARSE_S, needs_fine_rows, parse_requirement
+from ironbird.requirements.meaning import longest_row_s, parse_requirement
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.trace import Extremes
@@ -275,10 +275,10 @@ def watched_by(order: Order, model: CompiledModel) -> tuple[Predicate, ...]:
     check_log_step(order)
     texts = [requirement.formula for requirement in requirements_of(order)]
     for text in texts:
-        if needs_fine_rows(_formula(text, model), order.log_s):
+        if order.log_s > (most_s := longest_row_s(_formula(text, model), order.log_s)):
             raise OrderError(
                 f"log_s = {order.log_s:g} s: requirement '{text}' asks for an order of events, which rows that far "
-                f"apart do not show; give at most {COARSE_S:g} s, or log fewer signals"
+                f"apart do not show; give at most {most_s:g} s, or log fewer signals"
             )
     programs = [program for text in texts for program in _programs(text, model).values()]
     for injection in order.faults:

@@ -87,6 +87,8 @@ class _Search:
         place = _Place(self.formula.root, 0)
         margin = self._margin(place)
         while not isinstance(place.node, Compare) and not self._is_between(place):
+            if place.node in self.flight.between:  # its row decides, and so do those of its parts
+                place = replace(place, kind=NOW)
             below = self._below(place)
             if below is None:
                 return self._nothing_to_judge(place, margin)
@@ -114,12 +116,13 @@ class _Search:
         if not (isinstance(node, Window) and node.operator == "always"):
             return None
         first = row + self.flight.steps(node.interval.low_s)
-        last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
+        end = row + self.flight.steps(node.interval.high_s)
+        last = min(end, self.count - 1)
         if node.interval.last_s is not None:
             first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
         bad = np.zeros(0, int)
         if first <= last:
-            bad = np.flatnonzero(self._margins(node.child, first, last + 1, LOW) < 0.0)
+            bad = np.flatnonzero(self._in_window(node.child, first, last, LOW, at_row=last == end) < 0.0)
         if not bad.size:
             return None
         worst = first + int(bad[0])
@@ -134,6 +137,13 @@ class _Search:
     def _margins(self, node: Node, first: int, last: int, kind: Kind = NOW) -> np.ndarray:
         margins = self.evaluation.margins(node, first, last, kind)[0]
         return np.where(np.isnan(margins), -np.inf, margins)
+
+    def _in_window(self, node: Node, first: int, last: int, kind: Kind, *, at_row: bool) -> np.ndarray:
+        """Margins from the row `first` to `last`, of which the last counts with its own tick alone if `at_row`."""
+        margins = self._margins(node, first, last + 1, kind)
+        if at_row:
+            margins[-1] = self._margins(node, last, last + 1)[0]
+        return margins
 
     def _margin(self, place: _Place) -> float:
         return float(self._margins(place.node, place.row, place.row + 1, place.kind)[0])
@@ -190,18 +200,20 @@ class _Search:
         low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
         if node.operator in ("once", "historically"):
             first, last = max(place.row - high, 0), place.row - low
+            at_row = place.kind == NOW or low > 0
         else:
             first, last = place.row + low, min(place.row + high, self.count - 1)
+            at_row = last == place.row + high
             if node.interval.last_s is not None:
                 first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
         if last < first:
             return None
         every = node.operator in ("always", "historically")
         kind: Kind = LOW if every else HIGH
-        margins = self._margins(node.child, first, last + 1, kind)
+        margins = self._in_window(node.child, first, last, kind, at_row=at_row)
         row = first + int(margins.argmin() if every else margins.argmax())
         span = None if every != place.contrary else (first, last)
-        return replace(place, node=node.child, row=row, span=span, kind=kind)
+        return replace(place, node=node.child, row=row, span=span, kind=NOW if at_row and row == last else kind)
 
     def _of_until(self, place: _Place, node: Until) -> _Place | None:
         low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
@@ -209,13 +221,15 @@ class _Search:
         if last < first:
             return None
         left = self._margins(node.left, place.row, last + 1, LOW)
-        right = self._margins(node.right, first, last + 1, HIGH)
+        at_row = last == place.row + high
+        right = self._in_window(node.right, first, last, HIGH, at_row=at_row)
         # margin of the left condition up to the sample before
         held = np.minimum.accumulate(np.concatenate([[np.inf], left[:-1]]))[low:]
         best = int(np.minimum(held, right).argmax())
         if right[best] <= held[best]:
             span = None if place.contrary else (first, last)
-            return replace(place, node=node.right, row=first + best, span=span, kind=HIGH)
+            kind = NOW if at_row and first + best == last else HIGH
+            return replace(place, node=node.right, row=first + best, span=span, kind=kind)
         row = place.row + int(left[: low + best].argmin())
         return replace(place, node=node.left, row=row, span=None, kind=LOW)
 

@@ -5,7 +5,8 @@ the second half of `always tilt < 60 deg and height < 1 m` (`always` binds stron
 root looks back from the first row, where there is no past. A comparison that names no signal measures nothing.
 
 Events within a row have no order: a formula that asks for one (`until`, `rise`, windows that begin or end between rows)
-needs rows that are not far apart.
+needs rows that are not far apart. In the row in which a fault begins, what came before it and what came after it look
+the same: a formula that joins `fault_active` with another condition needs rows that are still closer.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from ironbird.conditions.formula import (
 )
 from ironbird.conditions.names import Names
 from ironbird.errors import RequirementError
+from ironbird.requirements.robustness import asks_for_fault
 from ironbird.requirements.vacuity import PAST, text_of
 
 COARSE_S = 0.1  # between rows: above it formulas that ask for an order of events are refused
+COARSE_FOR_FAULTS_S = 0.02  # the same for formulas that join `fault_active` with a condition
 ROUNDED = 1e-6  # of a row: bounds of windows are multiples of it
 
 
@@ -84,14 +87,19 @@ def _first_row_only(node: Node) -> Node | None:
     return None if future else node
 
 
-def needs_fine_rows(formula: Formula, log_s: float) -> bool:
-    """Whether rows that are `log_s` apart in s are too coarse to judge a formula: their order of events is lost."""
-    if log_s <= COARSE_S:
-        return False
-    return any(
+def longest_row_s(formula: Formula, log_s: float) -> float:
+    """Greatest distance between rows in s with which a formula can be judged, if they are to be `log_s` apart.
+
+    Infinite if it does not ask for an order of events.
+    """
+    nodes = list(_nodes(formula.root))
+    if any(isinstance(node, Join) and asks_for_fault(node) for node in nodes):
+        return COARSE_FOR_FAULTS_S
+    ordered = any(
         isinstance(node, Edge | Until) or (isinstance(node, Window) and _between_rows(node.interval, log_s))
-        for node in _nodes(formula.root)
+        for node in nodes
     )
+    return COARSE_S if ordered else math.inf
 
 
 def _between_rows(interval: Interval, log_s: float) -> bool:

@@ -16,7 +16,9 @@ requirement reads gives -inf.
 Between rows: where the trace has the extremes of a condition in the ticks from one row to the next (`Trace.between`,
 kept by the kernel), `always` takes the least and `eventually` the greatest of them, so that a margin does not depend on
 the distance between rows. A window that ends within the flight takes its last row at that row's own tick. Bounds of
-windows are rounded to rows; so are the times at which conditions joined with operators of time meet.
+windows are rounded to rows; so are the times at which conditions joined with operators of time or with `fault_active`
+meet. Where the extremes of `once` or `historically` are asked for, the row of now counts with its extremes as well:
+so `A implies once A` holds although A begins between two rows.
 
 Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
 Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
@@ -120,7 +122,7 @@ class Evaluation:
         if isinstance(node, Until):
             return self._until(node, first, last)
         if node.operator in ("once", "historically"):
-            return self._past(node, first, last)
+            return self._past(node, first, last, kind)
         return self._future(node.operator, node.interval, node.child, first, last)
 
     def _join(self, node: Join, first: int, last: int, kind: Kind) -> np.ndarray:
@@ -130,7 +132,7 @@ class Evaluation:
             margins = np.minimum(left, right)
         else:
             margins = np.maximum(left if node.operator == "or" else -left, right)
-        if kind == NOW or not _asks_for_fault(node):
+        if kind == NOW or not asks_for_fault(node):
             return margins
         # a fault that begins between two rows: the ticks before it and after it look the same there
         flag = self.trace.column(FAULT)[self.lanes]
@@ -198,7 +200,7 @@ class Evaluation:
         ends[:, : at_end.shape[1]] = at_end
         return ends if high == low else best(_sliding(best, inner, 0, high - low, count, empty), ends)
 
-    def _past(self, node: Window, first: int, last: int) -> np.ndarray:
+    def _past(self, node: Window, first: int, last: int, asked: Kind) -> np.ndarray:
         best, empty, kind = _EXTREMES[node.operator]
         low = self.trace.steps(node.interval.low_s)
         high = min(self.trace.steps(node.interval.high_s), last - 1)
@@ -207,7 +209,7 @@ class Evaluation:
         begin, count = max(first - high, 0), last - first
         missing = begin - (first - high)
         inner = self.margins(node.child, begin, last - low, kind)
-        if not has_extremes(node.child, self.trace):
+        if not has_extremes(node.child, self.trace) or (asked != NOW and low == 0):
             return _sliding(best, inner, missing, high - low + 1, count, empty)
         ends = np.full((len(self.valid), count), empty)  # the row of now counts with its own tick
         known = max(0, low - first)
@@ -224,7 +226,7 @@ class Evaluation:
         left = self._until_end(node.left, first, stop, math.inf, LOW)
         right = self._until_end(node.right, first + low, stop, -math.inf, HIGH)
         count = last - first
-        ever = _sliding(np.maximum, right, 0, high - low + 1, count, -math.inf)
+        ever = self._future("eventually", node.interval, node.right, first, last)
         untimed = _untimed_until(left[:, low:], right)[:, :count]
         if untimed.shape[1] < count:
             rest = np.full((len(untimed), count - untimed.shape[1]), -math.inf)
@@ -235,13 +237,13 @@ class Evaluation:
         return margins
 
 
-def _asks_for_fault(node: Node) -> bool:
+def asks_for_fault(node: Node) -> bool:
     """Whether a comparison of a condition reads `fault_active`, outside operators of time."""
     if isinstance(node, Compare):
         return any(isinstance(side, Signal) and side.column == FAULT for side in (node.left, node.right))
     if isinstance(node, Join):
-        return _asks_for_fault(node.left) or _asks_for_fault(node.right)
-    return isinstance(node, Not | Truth) and _asks_for_fault(node.child)
+        return asks_for_fault(node.left) or asks_for_fault(node.right)
+    return isinstance(node, Not | Truth) and asks_for_fault(node.child)
 
 
 def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:

@@ -8,6 +8,7 @@ Looked for, in any nesting and also in the negated forms (`not eventually` is `a
 `not (A and not B)` are `A implies B`): conditions that never held, windows that begin after the end of the flight,
 windows of which the flight covered a part only (counted from the first time at which they apply), and an `until` that
 was over at once. Not looked for: alternatives (`A or B`), of which one was always enough, and operators of the past.
+A condition has also held if it did so between two rows, where the trace has its extremes: those of `implies` are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.conditions.formula import Call, Compare, Formula, Interval, Join, Node, Not, Span, Term, Until, Window
-from ironbird.requirements.robustness import Evaluation
+from ironbird.requirements.robustness import HIGH, NOW, Evaluation, Kind
 from ironbird.requirements.trace import Trace
 
 PAST = ("once", "historically")
@@ -99,7 +100,7 @@ class _Look:
             condition, (rest, rest_positive) = sides[number][0], sides[1 - number]
         else:
             return
-        held = active & (self._margins(condition) >= 0.0)
+        held = active & (self._margins(condition, HIGH) >= 0.0)
         self._say(active.any(axis=1) & ~held.any(axis=1), f"its condition never held: {self._text(condition)}")
         self.walk(rest, held, positive=rest_positive)
 
@@ -149,8 +150,8 @@ class _Look:
             inside &= self.rows >= (self.trace.rows - 1 - self.trace.steps(interval.last_s))[:, None]
         return np.asarray(inside & self.valid)
 
-    def _margins(self, node: Node) -> np.ndarray:
-        return np.where(self.valid, self.evaluation.margins(node, 0, len(self.rows)), -np.inf)
+    def _margins(self, node: Node, kind: Kind = NOW) -> np.ndarray:
+        return np.where(self.valid, self.evaluation.margins(node, 0, len(self.rows), kind), -np.inf)
 
     def _say(self, lanes: Any, text: str) -> None:
         for lane in np.flatnonzero(lanes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ironbird.conditions.margin import programs_of
-from ironbird.errors import ConditionError
+from ironbird.errors import ConditionError, OrderError
 from ironbird.flight.flight import fly
 from ironbird.flight.judge import Judged
 from ironbird.flight.order import Order
@@ -82,6 +82,15 @@ def test_windows_end_at_the_row_of_their_end() -> None:
     until, beyond = f"always[0, {row_s:.2f}] (rate <= 80 deg/s)", f"always[0, {row_s + 0.02:.2f}] (rate <= 80 deg/s)"
     before, after = margins(0.02, until, beyond)
     assert before > 0.0 > after
+    texts = [form.format(end) for end in (row_s, row_s + 0.02) for form in (
+        "eventually[0, {:.2f}] (rate > 80 deg/s)", "(altitude < 100 m) until[0, {:.2f}] (rate > 80 deg/s)"
+    )]  # fmt: skip
+    result = judged(0.02, *texts)
+    found = {j.formula: j for j in result.judgements}
+    assert [found[text].holds for text in texts] == [False, False, True, True]
+    for text in texts[:2]:
+        value = float(found[text].sentence.removeprefix("rate was at best ").split(" deg/s", 1)[0])
+        assert value - 80.0 == pytest.approx(math.degrees(found[text].margin), abs=0.01)
 
 
 def test_a_pulse_between_rows_is_a_rise() -> None:
@@ -93,9 +102,35 @@ def test_a_pulse_between_rows_is_a_rise() -> None:
 def test_a_fault_that_begins_between_rows_does_not_blame_what_came_before() -> None:
     """Before the fault the vehicle stands still; the fault begins within a row and rolls it over."""
     fault = "rotor.speed_loss@1:instance=1,severity=1,start=6.011"
-    for log_s in (0.02, 0.1):
+    for log_s in (0.004, 0.02):
         result = judged(log_s, "always (fault_active == 0 implies rate < 40 deg/s)", faults=[fault], may_crash=True)
         assert result.judgements[0].margin >= 0.0
+
+
+def test_a_condition_joined_with_the_fault_needs_rows_of_20_ms() -> None:
+    """What lies between the rows around the beginning of the fault is not judged: rows further apart hide more."""
+    text = "always (fault_active == 0 or rotor/1/motor.speed > 400 rad/s)"
+    with pytest.raises(OrderError, match=r"order of events.* give at most 0\.02 s"):
+        judged(0.1, text)
+    assert judged(0.1, "always (rise(fault_active == 1) implies eventually[0, 1 s] (tilt < 1 deg))").margin >= 0.0
+
+
+@pytest.mark.parametrize("past", ["once ({})", "not historically (not {})", "once[0, 1 s] ({})"])
+def test_what_is_true_of_every_moment_holds_between_rows_too(past: str) -> None:
+    limit = "rate > 80 deg/s"
+    always, never = (
+        f"always ({limit} implies {past.format(limit)})",
+        f"eventually ({limit} and not {past.format(limit)})",
+    )
+    held, seen = margins(0.02, always, never)
+    assert held >= 0.0 >= seen
+
+
+def test_a_condition_that_held_between_rows_alone_put_its_requirement_to_the_test() -> None:
+    seen, never = "always (rate > 80 deg/s implies altitude < 2 m)", "always (rate > 90 deg/s implies altitude < 2 m)"
+    found = {j.formula: j.untested for j in judged(0.02, seen, never).judgements}
+    assert found[seen] == ""
+    assert found[never] == "its condition never held: rate > 90 deg/s"
 
 
 def test_a_crash_has_its_time_and_not_that_of_a_row() -> None:
