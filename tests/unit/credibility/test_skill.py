@@ -71,6 +71,15 @@ def test_a_wrong_model_is_told_only_by_more_than_chance() -> None:
     assert (seen.word, unseen.word, nearer.word) == ("yes", "no", "against")
 
 
+@pytest.mark.parametrize(("pieces", "word"), [(7, "no"), (8, "yes")])
+def test_a_few_pieces_tell_nothing_and_the_reason_is_given(pieces: int, word: str) -> None:
+    noise = np.random.default_rng(1).standard_normal((pieces, 50))
+    found = judged("moved", ["a"], ["m/s"], [0.2 * noise], [0.2 * noise + 0.5])
+
+    assert found.word == word
+    assert found.why.startswith("7 pieces are too few, at least 8") is (word == "no")
+
+
 def test_our_own_record_tells_every_wrong_model_and_they_have_less_skill() -> None:
     driven, found = driven_by(own(), "quad_f450", DriveTable(), (6.0, 12.0), 0.5)
 
