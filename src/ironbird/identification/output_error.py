@@ -350,11 +350,11 @@ def gathered(
     low, high = max(float(t.time_s[0]) for t in tracks), min(float(t.time_s[-1]) for t in tracks)
     begun, ended = airborne(record, commands)
     if window_s is not None:
-        first, last = max(low, begun), min(high, ended)
-        if window_s[0] >= last or window_s[1] <= first:
+        earliest, latest = max(low, begun), min(high, ended)
+        if window_s[0] >= latest or window_s[1] <= earliest:
             raise RecordError(
                 f"{record.path.name}: the window {window_s[0]:g} to {window_s[1]:g} s holds nothing of the flight, "
-                f"which is recorded from {first:.2f} to {last:.2f} s; choose a window within it (--window)"
+                f"which is recorded from {earliest:.2f} to {latest:.2f} s; choose a window within it (--window)"
             )
         low, high = max(low, window_s[0]), min(high, window_s[1])
     notes = [

@@ -134,7 +134,9 @@ def test_a_program_that_reads_no_signal_is_watched() -> None:
     clock = Predicate("time", ((Op.PUSH_TIME, 0),), ())
     log = run(start(model), 1.0, log=["body"], log_s=0.1, watch=[[clock]])
     assert log.watches is not None
-    low, high = log.watches.of_lane(clock, 0) or ()
+    found = log.watches.of_lane(clock, 0)
+    assert found is not None
+    low, high = found
     assert low == pytest.approx(log.time_s) and high == pytest.approx(log.time_s + 0.1 - model.step_s)
 
 
