@@ -167,11 +167,13 @@ class Campaigns:
         return self._open(look)
 
     def compared(self, before: str, after: str) -> dict[str, Any]:
-        """Differences between two campaigns."""
-        from ironbird.campaign.difference import compare
+        """Differences between two campaigns; `StoreError` if their verdicts do not mean the same."""
+        from ironbird.campaign.difference import check_meaning, compare
 
         def look(store: Store) -> dict[str, Any]:
-            pair = [store.results(store.campaign(name)) for name in (before, after)]
+            campaigns = [store.campaign(name) for name in (before, after)]
+            check_meaning(campaigns, allowed=False)
+            pair = [store.results(campaign) for campaign in campaigns]
             return compare(pair[0], pair[1]).record()
 
         return self._open(look)

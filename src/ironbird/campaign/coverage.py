@@ -22,6 +22,7 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.summary import planned_tables
 from ironbird.errors import IronbirdError
 from ironbird.files.problems import Source
+from ironbird.flight.judge import requirements_of
 from ironbird.flight.words import ERROR, FAIL, PASS, VOID
 
 VACUOUS = "vacuous"  # of a flight that passed without putting a requirement to the test
@@ -299,10 +300,9 @@ def _labels(case: FlightCase) -> set[str]:
 
 
 def _measuring(case: FlightCase, id: str, tags: set[str]) -> set[str]:
-    """Names of the requirements of a case that measure a requirement of the project."""
-    return {
-        requirement.name for requirement in case.requirements if id in requirement.covers or requirement.name in tags
-    }
+    """Names of the requirements of a case that measure one of the project; `no_crash` and `mission` are such too."""
+    judged = case.requirements if case.scenario else requirements_of(case)
+    return {requirement.name for requirement in judged if id in requirement.covers or requirement.name in tags}
 
 
 def unknown_covers(table: Sequence[Mapping[str, str]], cases: Iterable[FlightCase]) -> list[str]:

@@ -38,8 +38,8 @@ def is_as_expected(judged: Judged, expect: str | None) -> bool:
     """Whether a flight came out as its case expects; a pass by default.
 
     A failure is as expected only if it did not come before the faults, a fault acted where there is one, and nothing
-    broke but what is named, where requirements are named. After a crash the mission is not completed: that is no other
-    failure.
+    broke but what is named, where requirements are named. After a crash the mission is not completed, nor if the
+    case's `until_s` cut it off: that is no other failure.
     """
     if expect in (None, PASS):
         return judged.verdict == PASS
@@ -48,6 +48,6 @@ def is_as_expected(judged: Judged, expect: str | None) -> bool:
         return False
     if expect == FAIL:
         return True
-    broken = {j.name for j in judged.judgements if not j.holds}
+    broken = {j.name for j in judged.judgements if j.counts_as_broken}
     named = set(str(expect).removeprefix(NAMED).split(", "))
     return bool(broken & named) and broken <= named | ({MISSION} if judged.crashed else set())

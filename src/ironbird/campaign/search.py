@@ -328,7 +328,7 @@ def shrink(
     result = fly_all([case])[0]
     if result.verdict != FAIL:
         raise IronbirdError(f"flight {case.id} does not fail ({result.verdict}): there is nothing to shrink")
-    failed = [judgement.name for judgement in by_severity(result.judgements)]
+    failed = [j.name for j in by_severity(result.judgements) if j.counts_as_broken]
     if by is not None and by not in failed:
         raise UnknownNameError("broken requirement", by, failed, f"flight {case.id}")
     broken = {by or failed[0]}
@@ -367,7 +367,7 @@ def shrink(
 
 
 def _same(result: FlightResult, broken: set[str]) -> bool:
-    return result.verdict == FAIL and any(j.name in broken and not j.holds for j in result.judgements)
+    return result.verdict == FAIL and any(j.name in broken and j.counts_as_broken for j in result.judgements)
 
 
 def _faults(case: FlightCase) -> tuple[Injection, ...]:

@@ -127,7 +127,7 @@ def verify(pack: PackArgument, signer: SignerOption = None) -> None:
     from ironbird.report.evidence import check_tables
 
     with errors(), open_pack(pack, signer) as content:
-        check_tables(content)
+        note = check_tables(content)
         verdicts = Counter(result.verdict for result in content.results)
         rows = {
             "files": "all as they were packed",
@@ -136,6 +136,8 @@ def verify(pack: PackArgument, signer: SignerOption = None) -> None:
             "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "none",
             "flown by": f"Ironbird {content.versions.get('ironbird', '?')}",
         }
+        if note:
+            rows["tables"] = note
         figures = {"flights": len(content.cases), "verdicts": dict(verdicts), "signed": content.signed}
         print_table(rows, f"Evidence {pack.name}", figures)
 
@@ -161,7 +163,7 @@ def repeat_pack(
 
     with errors():
         with open_pack(pack, signer) as content:
-            check_tables(content)
+            note = check_tables(content)
         with flight_bar(pack.name) as update:
             found = repeat(
                 pack, out or Path("out/repeated"), signer=signer, sample=sample, workers=workers, progress=update
@@ -174,6 +176,8 @@ def repeat_pack(
         "verdicts that are equal": f"{found.same_verdicts} of {found.flown}",
         "equal, bit for bit": f"{found.same} of {found.flown}",
     }
+    if note:
+        rows["tables"] = note
     if found.of_suite is None:
         rows["of the suite"] = "not compared: the pack has no suite that can be expanded"
     else:

@@ -259,10 +259,13 @@ def _commands(real: Record, model: CompiledModel, how: DriveTable, vehicle: Vehi
 
 
 def _multiply(state: RunState, factors: Mapping[str, Factor]) -> None:
+    """Multiply parameters, as they are set, in every lane."""
     for ending, factor in factors.items():
         for path in state.model.flat.p.start:
             if path == ending or path.endswith(f"/{ending}"):
-                state.set_param(path, np.asarray(factor) * state.model.flat.values[state.model.flat.p.rows(path)])
+                held = state.params[:, state.model.flat.p.rows(path), :]  # block, row, lane in block
+                values = np.moveaxis(held, 1, 2).reshape(-1, held.shape[1])[: state.lanes]
+                state.set_param_of(path, dict(enumerate(np.asarray(factor) * values)))
 
 
 def _window(

@@ -16,6 +16,7 @@ import numpy as np
 LEAST_CHANGE = 0.1  # of a signal by a wrong parameter, over the model's own error: below it is not seen
 LEAST_ERROR = 1e-4  # of a forecast's error: a smaller one of the model is as good as none
 DRAWS = 1000
+LEAST_PIECES = 8  # of which drawing again shows the chance
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class WrongModel:
     change: float  # of the signal by the wrong parameter, rms
     error: float  # of the model as it is
     wrong_error: float
+    why: str = ""  # nothing can be told, whatever the errors are; empty if they decide
 
     @property
     def distinguished(self) -> bool:
@@ -73,16 +75,18 @@ def judged(
     """Compare the errors [piece, row] of a model and a wrong one, of several signals, against the record.
 
     The signal is the one that the wrong parameter changes most, over the model's error, so that the choice does not
-    depend on which of the two is better. Pieces are drawn again for the chance.
+    depend on which of the two is better. Pieces are drawn again for the chance; fewer than `LEAST_PIECES` tell nothing.
     """
     changes = [float(np.sqrt(np.mean((b - a) ** 2))) for a, b in zip(model, wrong, strict=True)]
     errors = [float(np.sqrt(np.mean(a**2))) for a in model]
     place = int(np.argmax([c / max(e, 1e-12) for c, e in zip(changes, errors, strict=True)]))
     ours, theirs = (np.mean(values[place] ** 2, axis=1) for values in (model, wrong))
-    word = "no"
-    if changes[place] > LEAST_CHANGE * errors[place]:
+    word, why = "no", ""
+    if len(ours) < LEAST_PIECES:
+        why = f"{len(ours)} pieces are too few, at least {LEAST_PIECES} are needed: a longer window, or shorter pieces"
+    elif changes[place] > LEAST_CHANGE * errors[place]:
         rows = np.random.default_rng(0).integers(0, len(ours), (DRAWS, len(ours)))
         low, high = np.percentile((theirs - ours)[rows].mean(axis=1), [2.5, 97.5])
         word = "yes" if low > 0 else "against" if high < 0 else "no"
     wrong_error = float(np.sqrt(np.mean(wrong[place] ** 2)))
-    return WrongModel(name, word, signals[place], units[place], changes[place], errors[place], wrong_error)
+    return WrongModel(name, word, signals[place], units[place], changes[place], errors[place], wrong_error, why)

@@ -96,7 +96,8 @@ def _distinguished(wrong: WrongModel) -> str:
     if wrong.change == 0:
         return wrong.name
     error, other = (amount(value, wrong.unit) for value in (wrong.error, wrong.wrong_error))
-    return f"{wrong.name} ({wrong.signal} {other} off instead of {error})"
+    why = f"; {wrong.why}" if wrong.why else ""
+    return f"{wrong.name} ({wrong.signal} {other} off instead of {error}{why})"
 
 
 def count(comparison: Comparison) -> str:

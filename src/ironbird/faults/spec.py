@@ -227,8 +227,6 @@ class Injection:
             raise FaultError(f"{name}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
         if not self.fault.has_severity and self.severity != 1.0:
             raise FaultError(f"{name} has no severity ({self.fault.severity}); leave the key out")
-        if self.start_s < 0.0:
-            raise FaultError(f"{name}: it starts at {self.start_s:g} s; times are at least 0 s")
         if not self.end_s > self.start_s:
             raise FaultError(f"{name}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
         if self.shape not in SHAPES:

@@ -90,10 +90,11 @@ def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
     """Differences between two logs: of the flight with faults and of its healthy twin."""
     first_s, signal = _first_difference(faulted, healthy)
     own, other = _all_of(faulted), _all_of(healthy)
-    acting = [w for w in faulted.flight.witnesses if w.effective]
-    until_s = max((w.injection.end_s for w in acting), default=math.inf) + WITHIN_S
+    flight = faulted.flight
+    acting = [(w, fired_s) for w, fired_s in zip(flight.witnesses, flight.triggered_s, strict=True) if w.effective]
+    until_s = max((w.injection.end_s + fired_s for w, fired_s in acting), default=math.inf) + WITHIN_S
     caused = [event for event in _unmatched(own, other) if first_s <= event.time_s <= until_s]
-    began = [(w.first_s, w.injection.fault.id) for w in acting]
+    began = [(w.first_s, w.injection.fault.id) for w, _ in acting]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
     begin_s = min(begin_s, first_s)  # a witness is dated by the first row of the log that shows it
     return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))

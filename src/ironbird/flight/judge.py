@@ -13,7 +13,7 @@ import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -83,7 +83,8 @@ class Judgement:
     broken_s : float
         Time at which it was first broken in s; NaN if it holds.
     untested : str
-        What of it the flight never put to the test; empty if all of it was.
+        What of it the flight never put to the test; empty if all of it was. A broken one has it only if it is a mission
+        that was cut off, which does not count.
     """
 
     name: str
@@ -100,6 +101,11 @@ class Judgement:
     def holds(self) -> bool:
         """Whether the flight meets it."""
         return self.margin >= 0.0
+
+    @property
+    def counts_as_broken(self) -> bool:
+        """Whether it is broken, and no mission that was cut off."""
+        return not self.holds and not self.untested
 
     def words(self) -> str:
         """Status and margin as text; an angle in degrees if the formula has it so."""
@@ -478,6 +484,9 @@ def _judged(
         ending = f"not completed in truth; the vehicle reported: {ending}"
     counted = _counted(stop, end, judgements, flight, model)
     verdict, sentence, early = _verdict(stop, ending, end, counted, flight, log.interrupted)
+    if any(_is_unfinished(j, flight) for j in judgements) and _is_cut_off(stop, end, flight, model):
+        why = f"cut off at {flight.ended_s:g} s"
+        judgements = [replace(j, untested=why) if _is_unfinished(j, flight) else j for j in judgements]
     return Judged(
         digest=digest,
         verdict=verdict,
@@ -508,14 +517,24 @@ def _counted(
     An unfinished mission does not if something else is broken (that is enough to know), or if it was cut off or not
     begun (which is void). It was not cut off if its own time was over, or if it left the place where it should stay.
     """
-    whole = (MISSION, ending_formula(way_to_end(flight.order)))
-    rest = [j for j in judgements if j.holds or (j.name, j.formula) != whole]
+    rest = [j for j in judgements if not _is_unfinished(j, flight)]
     if len(rest) == len(judgements) or not end.flown or not all(j.holds for j in rest):
         return rest
+    return rest if _is_cut_off(stop, end, flight, model) else judgements
+
+
+def _is_unfinished(judgement: Judgement, flight: Flown) -> bool:
+    """Whether a judgement says that the mission was not completed."""
+    whole = (MISSION, ending_formula(way_to_end(flight.order)))
+    return not judgement.holds and (judgement.name, judgement.formula) == whole
+
+
+def _is_cut_off(stop: Stop | None, end: Ended, flight: Flown, model: CompiledModel) -> bool:
+    """Whether `until_s` ended an unfinished mission before its own time was over."""
     until_s = flight.order.until_s
     if stop is not None or end.left or until_s is None or flight.ended_s < until_s - 1e-9:
-        return judgements
-    return rest if until_s < own_end_s(flight.order, model) else judgements
+        return False
+    return until_s < own_end_s(flight.order, model)
 
 
 def _verdict(

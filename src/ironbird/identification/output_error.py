@@ -348,9 +348,15 @@ def gathered(
             raise RecordError(f"{record.path.name} holds no {name}; identification needs {', '.join(needed)}")
     tracks = [record.tracks[name] for name in {*needed, *used}] + commands
     low, high = max(float(t.time_s[0]) for t in tracks), min(float(t.time_s[-1]) for t in tracks)
-    if window_s is not None:
-        low, high = max(low, window_s[0]), min(high, window_s[1])
     begun, ended = airborne(record, commands)
+    if window_s is not None:
+        earliest, latest = max(low, begun), min(high, ended)
+        if window_s[0] >= latest or window_s[1] <= earliest:
+            raise RecordError(
+                f"{record.path.name}: the window {window_s[0]:g} to {window_s[1]:g} s holds nothing of the flight, "
+                f"which is recorded from {earliest:.2f} to {latest:.2f} s; choose a window within it (--window)"
+            )
+        low, high = max(low, window_s[0]), min(high, window_s[1])
     notes = [
         f"{word} {time_s:.2f} s it is on the ground: left out"
         for word, time_s, cut in (("before", begun, begun > low), ("after", ended, ended < high))

@@ -19,7 +19,7 @@ from typing import Any
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
-from ironbird.campaign.identity import programs_of
+from ironbird.campaign.identity import ironbird_version, programs_of
 from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS, Pack
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.scenario_case import orders_of
@@ -132,17 +132,26 @@ def write_evidence(
     return sums
 
 
-def check_tables(pack: Pack) -> None:
+def check_tables(pack: Pack) -> str:
     """Raise unless trace.csv and junit.xml of a pack are what its results make again.
 
-    report.html is not compared: it is for people, and its text belongs to the version that wrote it.
+    Their layout belongs to the version that wrote them: for a pack of another one they are not compared, and the text
+    returned says so; it is empty otherwise. report.html is never compared: it is for people.
     """
+    packages = pack.versions.get("packages")
+    writer = packages.get("ironbird") if isinstance(packages, dict) else None
+    if writer != ironbird_version():
+        return (
+            f"trace.csv and junit.xml were not compared with the results: Ironbird {writer or '(unknown)'} wrote them, "
+            f"this is {ironbird_version()}"
+        )
     with TemporaryDirectory(prefix="ironbird-") as scratch:
         write_junit(Path(scratch) / "junit.xml", str(pack.versions.get("campaign", "")), pack.results, pack.cases)
         again = {"trace.csv": _trace(pack.results, pack.cases), "junit.xml": (Path(scratch) / "junit.xml").read_bytes()}
     for name, content in again.items():
         if (pack.folder / name).read_bytes() != content:
             raise StoreError(f"{name} of the evidence pack is not what its results say: one of the two was changed")
+    return ""
 
 
 def _trace(results: Sequence[FlightResult], cases: Sequence[FlightCase]) -> bytes:

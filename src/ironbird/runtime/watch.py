@@ -90,6 +90,8 @@ class Watches:
         most = max((len(own) for own in slots), default=0)
         data = np.full((blocks, rows, 2 * most, width), np.nan)
         read = dict.fromkeys(at for program in numbers for op, at in program.code if op == Op.PUSH_SIGNAL)
+        if numbers and not read:  # programs of time and constants alone: the kernel batches by the number of signals
+            read = {0: None}
         if len(read) > MOST_WATCHED:
             raise RunError(f"requirements and faults of one run watch {len(read)} signals; at most {MOST_WATCHED} are")
         places = {row: place for place, row in enumerate(read)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from ironbird.app.point_map import boundary, point_map
 from ironbird.app.records import Campaigns
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
+from ironbird.campaign.store import Store
 from ironbird.cli.main import app as cli
-from ironbird.errors import RecordError
+from ironbird.errors import RecordError, StoreError
 
 
 @pytest.fixture
@@ -40,6 +42,19 @@ def test_verdicts_map_and_comparison(campaigns: Campaigns) -> None:
     (change,) = found["verdicts"]
     assert [change[key] for key in ("flight", "before", "after")] == ["hover/0002/s2", "pass", "fail"]
     assert found["same"] == 4
+
+
+def test_campaigns_whose_verdicts_mean_something_else_are_not_compared(
+    campaigns: Campaigns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Store.campaign
+    monkeypatch.setattr(
+        Store,
+        "campaign",
+        lambda store, name: replace(found(store, name), ironbird="0.1.0" if name == "calm" else "9.0"),
+    )
+    with pytest.raises(StoreError, match=r"campaign calm has verdicts of Ironbird 0\.1\.0"):
+        campaigns.compared("calm", "windy")
 
 
 def test_the_line_between_pass_and_fail_is_midway_between_neighbours() -> None:

@@ -140,6 +140,16 @@ def test_a_project_requirement_is_met_only_by_a_formula_that_measures_it(tmp_pat
     assert unknown_covers(table[:1], [case]) == ["B"] and unknown_covers(table, [case]) == []
 
 
+def test_what_every_flight_is_judged_by_measures_too() -> None:
+    case = flight_case()
+    table = [{"id": name, "tags": name} for name in ("no_crash", "mission")]
+    crash = Judgement("no_crash", "critical", -math.inf, 2.0, "crashed")
+    mission = Judgement("mission", "major", math.inf, math.nan, "")
+    rows = trace_table(table, [case], [replace(result_of(case, "fail"), judgements=[crash, mission])])
+    assert [(row.formulas, row.status) for row in rows] == [(["no_crash"], "fail"), (["mission"], "pass")]
+    assert trace_table(table, [replace(case, may_crash=True)], [])[0].formulas == []  # it is not judged there
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

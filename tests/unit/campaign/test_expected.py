@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from campaign_data import flight_case, result_of
 
+from ironbird.campaign.batch import TracePolicy, fly_batch
 from ironbird.campaign.expected import expected_table, expected_text, is_as_expected, is_expectation
 from ironbird.campaign.result import FlightResult
 from ironbird.flight.judge import Judgement
+from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Requirement
 
 CRASH, FENCE, MISSION = "no_crash", "geofence", "mission"
 
@@ -65,6 +68,24 @@ def test_after_a_crash_the_mission_is_not_completed_either() -> None:
     assert is_as_expected(failed(CRASH, MISSION, crashed=True), "fail: no_crash")
     assert not is_as_expected(failed(CRASH, MISSION, crashed=False), "fail: no_crash")
     assert not is_as_expected(failed(MISSION, crashed=True), "fail: no_crash")  # nothing that is named
+
+
+def test_a_mission_that_the_case_cuts_off_is_no_other_failure() -> None:
+    fence = Requirement("fence", "always (height < 2 m)")
+    case = flight_case(
+        mission=load_mission("square"),
+        mission_name="square",
+        until_s=4.0,
+        faults=(),
+        requirements=(fence,),
+        expect="fail: fence",
+    )
+    result = fly_batch([case], TracePolicy(None)).flights[0]
+    mission = next(j for j in result.judgements if j.name == MISSION)
+
+    assert (result.verdict, mission.holds, mission.untested) == ("fail", False, "cut off at 4 s")
+    assert result.as_expected
+    assert not is_as_expected(result, "fail: mission")
 
 
 @pytest.mark.parametrize("expect", ["fail", "fail: no_crash"])

@@ -195,6 +195,19 @@ def test_tables_for_people_are_what_the_results_say(unpacked: Path, name: str) -
         check_tables(content)
 
 
+def test_tables_of_another_version_are_not_compared_and_that_is_said(unpacked: Path) -> None:
+    """A column more or less is no forgery: the layout belongs to the version that wrote the pack."""
+    (unpacked / "trace.csv").write_text("requirement,verdict\n")
+    versions = json.loads((unpacked / "versions.json").read_text())
+    versions["packages"]["ironbird"] = "0.1.0"
+    (unpacked / "versions.json").write_text(json.dumps(versions))
+    relist(unpacked)
+    with open_pack(unpacked) as content:
+        assert "not compared with the results: Ironbird 0.1.0 wrote them" in check_tables(content)
+    said = CliRunner().invoke(app, ["evidence", "verify", str(unpacked)])
+    assert said.exit_code == 0 and "Ironbird 0.1.0 wrote them" in " ".join(said.output.split())
+
+
 def test_another_vehicle_is_not_the_one_that_was_flown(unpacked: Path, tmp_path: Path) -> None:
     (vehicle,) = (unpacked / "vehicles").iterdir()
     vehicle.write_text(vehicle.read_text().replace("mass_kg = 1.1", "mass_kg = 1.2"))

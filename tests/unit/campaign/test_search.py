@@ -318,6 +318,18 @@ def test_the_most_severe_broken_requirement_stays_broken(monkeypatch: pytest.Mon
         shrink(case, by="no_crush")
 
 
+def test_a_mission_that_was_cut_off_is_not_what_stays_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def verdicts(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        fence = Judgement("fence", "minor", -1.0, 1.0, "", broken_s=1.0)
+        mission = Judgement("mission", "major", -math.inf, math.nan, "", untested="cut off at 5 s")
+        return [replace(result_of(case, "fail"), judgements=[fence, mission], ended_s=5.0) for case in cases]
+
+    monkeypatch.setattr(search, "fly_all", verdicts)
+    assert shrink(flight_case()).case.faults == ()
+    with pytest.raises(UnknownNameError, match="unknown broken requirement 'mission'"):
+        shrink(flight_case(), by="mission")
+
+
 @pytest.mark.parametrize("faults", [1, 2])
 def test_a_flight_that_fails_whatever_its_faults_do_needs_none_of_them(
     faults: int, monkeypatch: pytest.MonkeyPatch

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.compiler.compiled import compile_model
 from ironbird.credibility.airborne import airborne
 from ironbird.credibility.compare import Comparison, compare
-from ironbird.credibility.drive import Driven, drive
+from ironbird.credibility.drive import Driven, _multiply, drive
 from ironbird.credibility.plan import DriveTable, Plan, load_plan
 from ironbird.credibility.readers import read_record, record_of
 from ironbird.credibility.record import Record, Track
@@ -22,6 +23,8 @@ from ironbird.credibility.wrong import WRONG, with_wrong_models
 from ironbird.errors import RecordError
 from ironbird.flight.flight import fly
 from ironbird.model.signal import Number
+from ironbird.runtime.state import start
+from ironbird.vehicles.load import load_vehicle
 
 DATA = Path(__file__).parents[2] / "data"
 H250 = DriveTable(
@@ -66,6 +69,15 @@ def test_a_wrong_model_is_told_only_by_more_than_chance() -> None:
     nearer = judged("moved", ["a"], ["m/s"], [moved], [noise])
 
     assert (seen.word, unseen.word, nearer.word) == ("yes", "no", "against")
+
+
+@pytest.mark.parametrize(("pieces", "word"), [(7, "no"), (8, "yes")])
+def test_a_few_pieces_tell_nothing_and_the_reason_is_given(pieces: int, word: str) -> None:
+    noise = np.random.default_rng(1).standard_normal((pieces, 50))
+    found = judged("moved", ["a"], ["m/s"], [0.2 * noise], [0.2 * noise + 0.5])
+
+    assert found.word == word
+    assert found.why.startswith("7 pieces are too few, at least 8") is (word == "no")
 
 
 def test_our_own_record_tells_every_wrong_model_and_they_have_less_skill() -> None:
@@ -119,6 +131,17 @@ def test_a_figure_of_a_restarted_signal_is_refused_and_one_piece_gives_it() -> N
     assert {test.signal for test in usual.test if test.kind == "performance"} <= {
         "specific_force_x", "specific_force_y", "specific_force_z",
     }  # fmt: skip
+
+
+def test_a_factor_multiplies_what_was_set_in_every_lane() -> None:
+    model = compile_model(load_vehicle("quad_f450", control="external").diagram)
+    state = start(model, lanes=3, params={"body.mass": 2.0})
+    state.set_param("battery.voltage_factor", 0.5, 1)
+    _multiply(state, {"body.mass": 1.2, "battery.voltage_factor": 0.5})
+
+    for path, values in (("body.mass", [2.4, 2.4, 2.4]), ("battery.voltage_factor", [0.5, 0.25, 0.5])):
+        rows = model.flat.p.rows(path)
+        assert np.moveaxis(state.params[:, rows, :], 1, 2).ravel()[:3] == pytest.approx(values)
 
 
 def test_time_on_the_ground_is_cut_and_a_record_of_flight_is_whole() -> None:

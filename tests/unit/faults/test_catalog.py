@@ -161,6 +161,7 @@ def test_the_text_of_an_order_is_its_shortest_exact_form(order: str) -> None:
         ({"rise_s": math.inf, "shape": "ramp"}, "rise_s must be finite"),
         ({"duty": math.nan}, "duty must be finite"),
         ({"end_s": math.nan}, "it ends at nan s"),
+        ({"start_s": -1.0}, "start -1 s is negative; a flight begins at 0 s"),
         ({"start_s": 3.0, "end_s": 3.0}, "it ends at 3 s, not after its start 3 s"),
         ({"instance": "*"}, "instance is a number or a name"),
         ({"instance": "3"}, "instance is a number or a name"),  # a word that would be read as a number

@@ -14,6 +14,7 @@ from ironbird.flight.judge import Judged
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit, names_in
 from ironbird.requirements.meaning import parse_requirement
+from ironbird.runtime.predicate import Op, Predicate
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 
@@ -161,6 +162,17 @@ def test_lanes_watch_their_own_programs() -> None:
         assert np.allclose(found[1], lane + 1 - speed.min(axis=1), rtol=0, atol=1e-12)
     assert [len(own) for own in coarse.watches.slots] == [8, 1]
     assert coarse.watches.of_lane(watch[0][0], 8) is None
+
+
+def test_a_program_that_reads_no_signal_is_watched() -> None:
+    model = fit(Order(vehicle="quad_f450", control="truth")).model
+    clock = Predicate("time", ((Op.PUSH_TIME, 0),), ())
+    log = run(start(model), 1.0, log=["body"], log_s=0.1, watch=[[clock]])
+    assert log.watches is not None
+    found = log.watches.of_lane(clock, 0)
+    assert found is not None
+    low, high = found
+    assert low == pytest.approx(log.time_s) and high == pytest.approx(log.time_s + 0.1 - model.step_s)
 
 
 def test_a_condition_too_long_for_the_kernel_is_refused_with_its_cure() -> None:

@@ -75,6 +75,15 @@ def test_what_comes_long_after_the_fault_has_ended_is_not_its_doing(flight: Flig
         assert [event.text for event in found.caused] == [event.text for event in said[:count]]
 
 
+def test_the_end_of_a_triggered_fault_counts_from_its_trigger(flight: Flight) -> None:
+    (witness,) = flight.witnesses
+    ended = replace(witness, injection=replace(witness.injection, start_s=0.0, end_s=1.5, when="time > 5 s"))
+    said = tuple(AutopilotEvent(time_s, "text", f"at {time_s:g} s") for time_s in (6.0, 36.4, 36.6))
+    triggered = replace(flight, witnesses=[ended], triggered_s=[5.0])
+    found = compare(autopilot(triggered, differs_s=5.2, said=said), autopilot(flight))
+    assert [event.text for event in found.caused] == ["at 6 s", "at 36.4 s"]
+
+
 def test_nothing_is_caused_where_nothing_differs(flight: Flight) -> None:
     found = compare(autopilot(flight), autopilot(flight))
     assert found.first_s == math.inf and found.caused == []

@@ -72,6 +72,12 @@ def test_the_truth_lies_within_the_stated_bounds(seed: int) -> None:
     assert all(look.inflation < 1.6 for look in found.residuals)
 
 
+@pytest.mark.parametrize("window_s", [(50.0, 60.0), (-9.0, -5.0)])
+def test_a_window_beyond_the_record_is_refused_with_both_times(window_s: tuple[float, float]) -> None:
+    with pytest.raises(RecordError, match=rf"window {window_s[0]:g} to .* s; choose a window"):
+        identify(flight(3), "quad_f450", ["mass"], params=FULL, window_s=window_s)
+
+
 @pytest.mark.skipif(not LONG, reason="100 flights; set IRONBIRD_LONG=1")
 def test_in_a_hundred_seeds_the_bounds_hold_the_truth_as_often_as_they_say() -> None:
     inside = dict.fromkeys([e.name for e in fit(0).estimates], 0)
