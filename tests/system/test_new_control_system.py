@@ -440,7 +440,7 @@ def test_a_campaign_flies_it_in_worker_processes(tmp_path: Path) -> None:
 
 
 def test_compare_autopilots_puts_it_beside_the_reference(tmp_path: Path) -> None:
-    (tmp_path / "toy.toml").write_text(CASE)
+    (tmp_path / "toy.toml").write_text(CASE.replace("until_s = 6.0", 'until_s = 6.0\nends = "time"'))
 
     done = ironbird("bench", "autopilots", "toy.toml", "--system", "reference", "--system", "toy", "--out", "both")
 

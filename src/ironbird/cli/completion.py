@@ -484,6 +484,7 @@ OPTIONS: dict[str, Callable[..., list[str]]] = {
     "--axis": axis_names,
     "--beside": beside_names,
     "--board": board_names,
+    "--by": requirement_names,
     "--campaign": campaign_names,
     "--case": case_names,
     "--chip": chip_names,
