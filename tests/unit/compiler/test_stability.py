@@ -228,7 +228,11 @@ def test_a_vehicle_that_starts_in_flight_is_judged_standing() -> None:
 
 
 def test_feet_that_slide_fast_are_braked_by_coulomb_friction_in_long_steps() -> None:
-    sliding = {"navigator.arm_time": 100.0, "body.p_0": [0.0, 0.0, -0.119], "body.v_0": [20.0, 0.0, 0.0]}
+    sliding: dict[str, Number] = {
+        "navigator.arm_time": 100.0,
+        "body.p_0": [0.0, 0.0, -0.119],
+        "body.v_0": [20.0, 0.0, 0.0],
+    }
     speeds = []
     for method, step_s in (("rk2", 0.002), ("rk4", 0.0005)):
         model = compile_model(load_vehicle("quad_f450", control="truth").diagram, step_s=step_s, method=method)
