@@ -24,7 +24,7 @@ from ironbird.conditions.formula import (
     Window,
 )
 from ironbird.conditions.quantity import NONE, read_unit, si_text
-from ironbird.requirements.robustness import CONTRARY, HIGH, LOW, NOW, Evaluation, Kind
+from ironbird.requirements.robustness import CONTRARY, HIGH, LOW, NOW, Evaluation, Kind, enough, takes_row
 from ironbird.requirements.trace import Trace
 
 ROUNDING = 1e-7  # share by which the same margin may differ between the kernel's definition of a signal and a log's
@@ -55,6 +55,7 @@ class _Place:
     # rows of which one sample had to satisfy the condition; `row` is the best of them
     span: tuple[int, int] | None = None
     kind: Kind = NOW  # the row itself, or an extreme from it to before the next
+    either: bool = False  # of two conditions of which one is enough
 
 
 def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str] | None = None) -> Finding:
@@ -134,8 +135,8 @@ class _Search:
             return time_s
         return math.nextafter(time_s + self.flight.step_s, 0.0)  # before the next row
 
-    def _margins(self, node: Node, first: int, last: int, kind: Kind = NOW) -> np.ndarray:
-        margins = self.evaluation.margins(node, first, last, kind)[0]
+    def _margins(self, node: Node, first: int, last: int, kind: Kind = NOW, *, either: bool = False) -> np.ndarray:
+        margins = self.evaluation.margins(node, first, last, kind, either=either)[0]
         return np.where(np.isnan(margins), -np.inf, margins)
 
     def _in_window(self, node: Node, first: int, last: int, kind: Kind, *, at_row: bool) -> np.ndarray:
@@ -146,7 +147,7 @@ class _Search:
         return margins
 
     def _margin(self, place: _Place) -> float:
-        return float(self._margins(place.node, place.row, place.row + 1, place.kind)[0])
+        return float(self._margins(place.node, place.row, place.row + 1, place.kind, either=place.either)[0])
 
     def _is_between(self, place: _Place) -> bool:
         """Whether what decides a condition lies between its row and the next."""
@@ -179,8 +180,8 @@ class _Search:
 
     def _of_two(self, place: _Place, node: Join) -> _Place:
         kind = CONTRARY[place.kind] if node.operator == "implies" else place.kind
-        first = replace(place, node=node.left, contrary=place.contrary != (node.operator == "implies"), kind=kind)
-        second = replace(place, node=node.right)
+        second = replace(place, node=node.right, either=enough(node, place.kind))
+        first = replace(second, node=node.left, contrary=place.contrary != (node.operator == "implies"), kind=kind)
         # The minimum decides for `and`, the maximum for the others; reversed for the negation.
         least = (node.operator == "and") != place.contrary
         a, b = self._signed(first), self._signed(second)
@@ -198,9 +199,11 @@ class _Search:
 
     def _of_window(self, place: _Place, node: Window) -> _Place | None:
         low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
+        every = node.operator in ("always", "historically")
+        kind: Kind = LOW if every else HIGH
         if node.operator in ("once", "historically"):
             first, last = max(place.row - high, 0), place.row - low
-            at_row = place.kind == NOW or low > 0
+            at_row = low > 0 or not takes_row(place.kind, kind, place.either)
         else:
             first, last = place.row + low, min(place.row + high, self.count - 1)
             at_row = last == place.row + high
@@ -208,12 +211,11 @@ class _Search:
                 first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
         if last < first:
             return None
-        every = node.operator in ("always", "historically")
-        kind: Kind = LOW if every else HIGH
         margins = self._in_window(node.child, first, last, kind, at_row=at_row)
         row = first + int(margins.argmin() if every else margins.argmax())
         span = None if every != place.contrary else (first, last)
-        return replace(place, node=node.child, row=row, span=span, kind=NOW if at_row and row == last else kind)
+        kind = NOW if at_row and row == last else kind
+        return replace(place, node=node.child, row=row, span=span, kind=kind, either=False)
 
     def _of_until(self, place: _Place, node: Until) -> _Place | None:
         low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
@@ -229,9 +231,9 @@ class _Search:
         if right[best] <= held[best]:
             span = None if place.contrary else (first, last)
             kind = NOW if at_row and first + best == last else HIGH
-            return replace(place, node=node.right, row=first + best, span=span, kind=kind)
+            return replace(place, node=node.right, row=first + best, span=span, kind=kind, either=False)
         row = place.row + int(left[: low + best].argmin())
-        return replace(place, node=node.left, row=row, span=None, kind=LOW)
+        return replace(place, node=node.left, row=row, span=None, kind=LOW, either=False)
 
     # Sentences
 

@@ -17,8 +17,8 @@ Between rows: where the trace has the extremes of a condition in the ticks from 
 kept by the kernel), `always` takes the least and `eventually` the greatest of them, so that a margin does not depend on
 the distance between rows. A window that ends within the flight takes its last row at that row's own tick. Bounds of
 windows are rounded to rows; so are the times at which conditions joined with operators of time or with `fault_active`
-meet. Where the extremes of `once` or `historically` are asked for, the row of now counts with its extremes as well:
-so `A implies once A` holds although A begins between two rows.
+meet. Where one of two conditions is enough, `once` and `historically` count the row of now with its extremes: so
+`A implies once A` holds although A begins between two rows.
 
 Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
 Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
@@ -100,10 +100,11 @@ class Evaluation:
         self.valid = trace.rows[lanes, None]
         self.count = len(trace.time_s)
 
-    def margins(self, node: Node, first: int, last: int, kind: Kind = NOW) -> np.ndarray:
+    def margins(self, node: Node, first: int, last: int, kind: Kind = NOW, *, either: bool = False) -> np.ndarray:
         """Margins [lane, row] of a condition; entries after a lane's end are undefined.
 
         They are those at the rows (NOW), or the least (LOW) or greatest (HIGH) from each row to before the next.
+        `either`: of two conditions of which one is enough (`enough`).
         """
         if kind != NOW and (extremes := self.trace.between.get(node)) is not None:
             return (extremes.low if kind == LOW else extremes.high)[self.lanes, first:last]
@@ -111,7 +112,7 @@ class Evaluation:
             shape = (len(self.valid), last - first)
             return np.broadcast_to(self._compare(node, first, last), shape)
         if isinstance(node, Not):
-            return -self.margins(node.child, first, last, CONTRARY[kind])
+            return -self.margins(node.child, first, last, CONTRARY[kind], either=either)
         if isinstance(node, Join):
             return self._join(node, first, last, kind)
         if isinstance(node, Truth):
@@ -122,12 +123,14 @@ class Evaluation:
         if isinstance(node, Until):
             return self._until(node, first, last)
         if node.operator in ("once", "historically"):
-            return self._past(node, first, last, kind)
+            return self._past(node, first, last, kind, either)
         return self._future(node.operator, node.interval, node.child, first, last)
 
     def _join(self, node: Join, first: int, last: int, kind: Kind) -> np.ndarray:
         of_left = CONTRARY[kind] if node.operator == "implies" else kind
-        left, right = self.margins(node.left, first, last, of_left), self.margins(node.right, first, last, kind)
+        either = enough(node, kind)
+        left = self.margins(node.left, first, last, of_left, either=either)
+        right = self.margins(node.right, first, last, kind, either=either)
         if node.operator == "and":
             margins = np.minimum(left, right)
         else:
@@ -200,7 +203,7 @@ class Evaluation:
         ends[:, : at_end.shape[1]] = at_end
         return ends if high == low else best(_sliding(best, inner, 0, high - low, count, empty), ends)
 
-    def _past(self, node: Window, first: int, last: int, asked: Kind) -> np.ndarray:
+    def _past(self, node: Window, first: int, last: int, asked: Kind, either: bool) -> np.ndarray:
         best, empty, kind = _EXTREMES[node.operator]
         low = self.trace.steps(node.interval.low_s)
         high = min(self.trace.steps(node.interval.high_s), last - 1)
@@ -209,7 +212,7 @@ class Evaluation:
         begin, count = max(first - high, 0), last - first
         missing = begin - (first - high)
         inner = self.margins(node.child, begin, last - low, kind)
-        if not has_extremes(node.child, self.trace) or (asked != NOW and low == 0):
+        if not has_extremes(node.child, self.trace) or (low == 0 and takes_row(asked, kind, either)):
             return _sliding(best, inner, missing, high - low + 1, count, empty)
         ends = np.full((len(self.valid), count), empty)  # the row of now counts with its own tick
         known = max(0, low - first)
@@ -244,6 +247,16 @@ def asks_for_fault(node: Node) -> bool:
     if isinstance(node, Join):
         return asks_for_fault(node.left) or asks_for_fault(node.right)
     return isinstance(node, Not | Truth) and asks_for_fault(node.child)
+
+
+def enough(node: Join, kind: Kind) -> bool:
+    """Whether one of two joined conditions is enough for the extreme of both, so that their order in a row counts."""
+    return kind == (HIGH if node.operator == "and" else LOW)
+
+
+def takes_row(asked: Kind, kind: Kind, either: bool) -> bool:
+    """Whether `once` (of kind HIGH) or `historically` (LOW) counts the row of now with its extremes, not its tick."""
+    return asked == kind or (either and asked != NOW)
 
 
 def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:
