@@ -51,7 +51,7 @@ class WrongModel:
     change: float  # of the signal by the wrong parameter, rms
     error: float  # of the model as it is
     wrong_error: float
-    why: str = ""  # nothing can be told, whatever the errors are; empty if they decide
+    why: str = ""  # the word is no whatever the errors are; empty if they decide
 
     @property
     def distinguished(self) -> bool:
@@ -75,7 +75,7 @@ def judged(
     """Compare the errors [piece, row] of a model and a wrong one, of several signals, against the record.
 
     The signal is the one that the wrong parameter changes most, over the model's error, so that the choice does not
-    depend on which of the two is better. Pieces are drawn again for the chance; fewer than `LEAST_PIECES` tell nothing.
+    depend on which of the two is better. Pieces are drawn again for the chance; fewer than `LEAST_PIECES` show nothing.
     """
     changes = [float(np.sqrt(np.mean((b - a) ** 2))) for a, b in zip(model, wrong, strict=True)]
     errors = [float(np.sqrt(np.mean(a**2))) for a in model]
