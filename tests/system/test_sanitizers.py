@@ -38,7 +38,7 @@ BROKEN = {
     "a stack that is too small": (
         "stack-buffer-overflow",
         """
-kernel = patched("double stack[IB_STACK];", "double room[4], *stack = room;")
+kernel = patched("const ib_f *at[IB_STACK];", "const ib_f *room[2], **at = room;")
 state = ib.start(kernel)
 when = compile_trigger("1 s + (1 s + (1 s + (1 s + (1 s + time)))) > 9 s", Names.of(kernel))
 state.add_event(ib.ParamEvent("lag.gain", 2.0, when=when))

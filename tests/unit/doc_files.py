@@ -104,7 +104,8 @@ def autopilots(folder: Path) -> None:
     """A case, and a plan of QGroundControl."""
     from ironbird.protocols.plan_file import Home, LocalItem, from_local, plan_text
 
-    _write(folder, case__toml=CASE.format(until_s=6.0, severity=0.05, duration=""))
+    case = CASE.format(until_s=6.0, severity=0.05, duration="")
+    _write(folder, case__toml=case.replace("until_s = 6.0", 'until_s = 6.0\nends = "time"'))
     home = Home(40.1540302, 116.2593683, 50.0)
     ways = [(0.0, 0.0, 10.0, "takeoff"), (20.0, 0.0, 10.0, "waypoint"), (20.0, 0.0, 0.0, "land")]
     items = [LocalItem(north_m, east_m, height_m, 0.0, kind) for north_m, east_m, height_m, kind in ways]

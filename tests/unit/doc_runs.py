@@ -278,7 +278,7 @@ SAYS: dict[str, list[str]] = {  # the beginning of a command -> patterns of what
     "own-quadcopter: ironbird vehicle margins my_quad.toml": [r"roll\b.*20\.2\d.*34\."],
     "own-quadcopter: ironbird vehicle autotune": [
         r"6\.00",
-        r"attitude_gain = \[3\.4302,3\.4302,2\.0\], rate_gain = \[11\.4326,11\.4326,4\.0\]",
+        r"attitude_gain = \[3\.4302,3\.4302,2\.0\] rate_gain = \[11\.4326,11\.4326,4\.0\]",
     ],
     "own-quadcopter: ironbird case check": [r"20 flights"],
     "own-quadcopter: ironbird campaign run": [r"pass 20"],
