@@ -2,7 +2,8 @@
 
 All other faults act in the vehicle or on the link to ArduPilot, as with any control system. A fault that is mapped to
 parameters is set over a separate MAVLink link at its start, at its end and while it grows, in simulation time; the echo
-of each parameter (PARAM_VALUE) is the evidence that it acts.
+of each parameter (PARAM_VALUE) is the evidence that it acts. Faults that act on one parameter at the same time are
+joined (offsets add up, scales multiply, of switches the worst counts), and each has its own witness.
 """
 
 from __future__ import annotations
@@ -67,6 +68,27 @@ class Moment:
 
 
 Value = Callable[[Moment], float]
+Join = Callable[[float, Sequence[float]], float]  # of the healthy value and those of all faults that act, one value
+
+
+def farthest(healthy: float, values: Sequence[float]) -> float:
+    """The value farthest from the healthy one: of switches and delays the worst counts."""
+    return max(values, key=lambda value: abs(value - healthy))
+
+
+def added(healthy: float, values: Sequence[float]) -> float:
+    """Offsets add up."""
+    return healthy + sum(value - healthy for value in values)
+
+
+def multiplied(healthy: float, values: Sequence[float]) -> float:
+    """Scales multiply."""
+    return healthy * math.prod(value / healthy for value in values)
+
+
+def root_of_squares(healthy: float, values: Sequence[float]) -> float:
+    """Deviations of independent noises join as the root of their squares."""
+    return math.hypot(*values)
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,7 @@ class Setting:
     restore: float
     axis: int | None = None
     moving: bool = False  # its value changes with time at constant severity
+    join: Join = farthest  # what several faults at once make of it
 
 
 @dataclass(frozen=True)
@@ -107,25 +130,34 @@ def _constant(value: float) -> Value:
 def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Plan:
     """Position error in metres in N as parameters: degrees of latitude and longitude, and height."""
     return _set(
-        Setting("SIM_GPS{n}_GLTCH_X", lambda m: offset(m, 0) / METRES_PER_DEGREE, 0.0, 0, moving),
+        Setting("SIM_GPS{n}_GLTCH_X", lambda m: offset(m, 0) / METRES_PER_DEGREE, 0.0, 0, moving, added),
         Setting(
-            "SIM_GPS{n}_GLTCH_Y", lambda m: offset(m, 1) / METRES_PER_DEGREE / math.cos(m.latitude_rad), 0.0, 1, moving
+            "SIM_GPS{n}_GLTCH_Y",
+            lambda m: offset(m, 1) / METRES_PER_DEGREE / math.cos(m.latitude_rad),
+            0.0,
+            1,
+            moving,
+            added,
         ),
-        Setting("SIM_GPS{n}_GLTCH_Z", lambda m: -offset(m, 2), 0.0, 2, moving),
+        Setting("SIM_GPS{n}_GLTCH_Z", lambda m: -offset(m, 2), 0.0, 2, moving, added),
     )
 
 
 def _velocity_noise(deviation: Value) -> Plan:
     """Velocity noise: ArduPilot multiplies it by a number from -1 to 1 at each fix, [ArduPilotCode] SIM_GPS.cpp."""
     names = (f"SIM_GPS{{n}}_VERR_{axis}" for axis in "XYZ")
-    return _set(*(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i) for i, name in enumerate(names)))
+    return _set(
+        *(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i, join=root_of_squares) for i, name in enumerate(names))
+    )
 
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
     """Offset of the compass; its sign is changed, because ArduPilot subtracts the parameter."""
 
     def setting(axis: int, letter: str, hard: float) -> Setting:
-        return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
+        return Setting(
+            f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving, added
+        )
 
     return _set(*(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())))
 
@@ -145,7 +177,8 @@ def _field_replaced(field_T: Value) -> Plan:
 
 
 def _baro(name: str, value: Value, restore: float = 0.0, moving: bool = False) -> Plan:
-    return _set(Setting(f"SIM_{{baro}}_{name}", value, restore, None, moving))
+    join = {"GLITCH": added, "RND": root_of_squares}.get(name, farthest)
+    return _set(Setting(f"SIM_{{baro}}_{name}", value, restore, None, moving, join))
 
 
 def _height_error(m: Moment, factor: float) -> float:
@@ -214,7 +247,7 @@ PLANS: dict[str, Plan] = {
     "baro.saturation@1": _none("ArduPilot has no parameter that limits a pressure"),
     "mag.bias@1": _compass(lambda m: m.amount("offset")),
     "mag.drift@1": _compass(lambda m: m.amount("drift_rate") * m.age_s, moving=True),
-    "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: m.amount("scale"), 1.0)),
+    "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: m.amount("scale"), 1.0, join=multiplied)),
     "mag.noise@1": _compass(lambda m: m.amount("noise") * m.white(), moving=True),  # as often as a copter reads it
     "mag.spike@1": _NO_SPIKES,
     "mag.stuck@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(2.0), 0.0)),
@@ -251,8 +284,14 @@ def _anomaly(injection: Injection) -> Plan:
     axes = [i for i in range(3) if injection.axis in (None, i)]
     return _set(
         Setting("SIM_MAG_ALY_HGT", _constant(1e6), 1.0),
-        *(Setting(f"SIM_MAG_ALY_{'XYZ'[i]}", lambda m: m.amount(param) * MILLIGAUSS_PER_T, 0.0, i) for i in axes),
+        *(
+            Setting(f"SIM_MAG_ALY_{'XYZ'[i]}", lambda m: m.amount(param) * MILLIGAUSS_PER_T, 0.0, i, join=added)
+            for i in axes
+        ),
     )
+
+
+Shares = Sequence[tuple[Injection, float]]  # the faults that act on a parameter, and the value that each orders
 
 
 @dataclass
@@ -263,6 +302,7 @@ class Echo:
     name: str
     value: float
     delay_s: float  # in simulation time, since it was sent
+    shares: Shares = ()
 
 
 @dataclass
@@ -274,6 +314,7 @@ class _Order:
     sent_s: float
     sent_wall: float
     quiet: bool  # one of many steps of a ramp: no event is logged
+    shares: Shares
     tries: int = 1
 
 
@@ -289,6 +330,7 @@ class _Run:
     refreshed_s: float = -math.inf
     started_s: float = 0.0
     numbers: random.Random = field(default_factory=random.Random)
+    values: dict[str, float] = field(default_factory=dict)  # of parameters, while it acts
 
 
 def level(injection: Injection, time_s: float) -> float:
@@ -351,8 +393,13 @@ class FaultDriver:
         if self.process is not None:
             self.process.settle()
         self._listen()
+        changed: dict[str, tuple[Setting, bool]] = {}
         for run in self._runs:
-            self._follow(run)
+            for setting, quiet in self._follow(run).items():
+                name = parameter(setting, run.injection.instance)
+                changed[name] = (setting, quiet and changed.get(name, (setting, True))[1])
+        for name, (setting, quiet) in changed.items():
+            self._join(name, setting, quiet)
         self._remind()
 
     def settled(self) -> bool:
@@ -360,27 +407,33 @@ class FaultDriver:
         return not self._orders
 
     def acted(self, injection: Injection) -> OwnWitness | None:
-        """The first parameter that ArduPilot confirmed for a fault; None if the fault acts in the vehicle."""
+        """The first parameter that ArduPilot confirmed while this fault acted on it; None if it acts in the vehicle."""
         plan = plan_of(injection)
         if plan.route == "vehicle":
             return None
         healthy = {parameter(setting, injection.instance): setting.restore for setting in plan.settings}
-        made = [echo for echo in self.echoes if echo.name in healthy and not _same(echo.value, healthy[echo.name])]
+        made = [
+            (echo, value)
+            for echo in self.echoes
+            for other, value in echo.shares
+            if other == injection and not _same(value, healthy[echo.name])
+        ]
         if not made:
             return OwnWitness(next(iter(healthy), ""), "1", math.nan, 0.0)
-        first = made[0]
-        size = max(abs(echo.value - healthy[echo.name]) for echo in made if echo.name == first.name)
+        first, _ = made[0]
+        size = max(abs(value - healthy[echo.name]) for echo, value in made if echo.name == first.name)
         return OwnWitness(first.name, "1", first.time_s, size)
 
-    def _follow(self, run: _Run) -> None:
+    def _follow(self, run: _Run) -> dict[Setting, bool]:
+        """Bring a fault's values up to date; the settings that changed, and whether the change is a quiet one."""
         begin = self._begin_s(run)
         if begin is None:
-            return
+            return {}
         now, injection = self.rig.time_s, run.injection
         severity = level(injection, now - begin)
         moving = severity > 0 and any(setting.moving for setting in run.plan.settings)
         if severity == run.level and not (moving and now - run.refreshed_s >= MOVING_S):
-            return
+            return {}
         position = self.rig.truth("p").tolist()
         if run.level == 0 and severity > 0:
             run.at_start, run.started_s = position, now
@@ -390,10 +443,15 @@ class FaultDriver:
         quiet = (run.level > 0 and 0 < severity < injection.severity) or severity == run.level
         run.level, run.refreshed_s = severity, now
         moment = self._moment(run, severity, now, position)
-        for setting in run.plan.settings:
-            if setting.axis is None or injection.axis in (None, setting.axis):
-                value = setting.value(moment) if severity > 0 else setting.restore
-                self._order(parameter(setting, injection.instance), value, quiet)
+        settings = [s for s in run.plan.settings if s.axis is None or injection.axis in (None, s.axis)]
+        run.values = {parameter(s, injection.instance): s.value(moment) for s in settings} if severity > 0 else {}
+        return dict.fromkeys(settings, quiet)
+
+    def _join(self, name: str, setting: Setting, quiet: bool) -> None:
+        """Order what all faults that act on a parameter make of it; its healthy value if none does."""
+        shares = [(run.injection, run.values[name]) for run in self._runs if name in run.values]
+        value = setting.join(setting.restore, [value for _, value in shares]) if shares else setting.restore
+        self._order(name, value, quiet, shares)
 
     def _begin_s(self, run: _Run) -> float | None:
         """Simulation time (s) from which an injection's times count; None before its trigger has fired."""
@@ -419,9 +477,9 @@ class FaultDriver:
             white=lambda: run.numbers.gauss(0.0, 1.0),
         )
 
-    def _order(self, name: str, value: float, quiet: bool) -> None:
+    def _order(self, name: str, value: float, quiet: bool, shares: Shares) -> None:
         value = float(struct.unpack("<f", struct.pack("<f", value))[0])
-        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self._wall_s(), quiet)
+        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self._wall_s(), quiet, shares)
         self._say(name, value)
 
     def _say(self, name: str, value: float) -> None:
@@ -464,7 +522,7 @@ class FaultDriver:
         if order is None or not _same(value, order.value):
             return
         del self._orders[name]
-        echo = Echo(self.rig.time_s, name, value, self.rig.time_s - order.time_s)
+        echo = Echo(self.rig.time_s, name, value, self.rig.time_s - order.time_s, order.shares)
         self.echoes.append(echo)
         if not order.quiet:
             self.note(self.rig, "fault", f"{name} = {value:g} confirmed after {echo.delay_s:.3f} s")

@@ -303,6 +303,62 @@ def test_what_ardupilot_confirmed_is_the_witness_and_nothing_else_is(rig: Rig, n
         assert driver.acted(vehicle) is None  # its twin is the witness
 
 
+def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
+    rig: Rig, notes: list[tuple[float, str]]
+) -> None:
+    texts = (
+        "gnss.position_bias@1:instance=1,axis=2,start=1,end=2",
+        "gnss.position_bias@1:instance=1,axis=2,severity=0.5,start=1.5,end=3",
+    )
+    first, second = (parse_fault(text) for text in texts)
+    driver = FaultDriver(rig, [first, second], lambda *_: None)
+    autopilot = Autopilot(driver.port)
+    try:
+        heights = []
+        for until_s in (1.4, 1.9, 2.5, 3.5):
+            run(driver, autopilot, rig, until_s)
+            heights.append(autopilot.values["SIM_GPS1_GLTCH_Z"])
+        assert heights == pytest.approx([-30.0, -45.0, -15.0, 0.0])
+        own = [driver.acted(first), driver.acted(second)]
+        assert [witness.size for witness in own if witness] == pytest.approx([30.0, 15.0])
+        assert [witness.first_s for witness in own if witness] == pytest.approx([1.0, 1.5], abs=0.05)
+    finally:
+        driver.close()
+        autopilot.socket.close()
+
+
+def test_a_fault_that_never_began_has_no_witness_of_another_on_the_same_parameter(
+    rig: Rig, notes: list[tuple[float, str]]
+) -> None:
+    acts = parse_fault("gnss.position_bias@1:instance=1,start=1,end=2")
+    never = parse_fault("gnss.position_drift@1:instance=1,start=15")
+    driver = FaultDriver(rig, [acts, never], lambda *_: None)
+    autopilot = Autopilot(driver.port)
+    try:
+        run(driver, autopilot, rig, 3.0)
+        assert (idle := driver.acted(never)) is not None and math.isnan(idle.first_s) and idle.size == 0.0
+        assert (own := driver.acted(acts)) is not None and own.size > 0.0
+    finally:
+        driver.close()
+        autopilot.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("join", "healthy", "values", "wanted"),
+    [
+        (ardupilot_faults.farthest, 1.0, [0.0, 1.0], 0.0),
+        (ardupilot_faults.farthest, 100.0, [300.0, 250.0], 300.0),
+        (ardupilot_faults.added, 5.0, [8.0, 1.0], 4.0),
+        (ardupilot_faults.multiplied, 1.0, [0.5, 0.5], 0.25),
+        (ardupilot_faults.root_of_squares, 0.2, [3.0, 4.0], 5.0),
+    ],
+)
+def test_values_of_several_faults_are_joined_by_their_kind(
+    join: Any, healthy: float, values: list[float], wanted: float
+) -> None:
+    assert join(healthy, values) == pytest.approx(wanted)
+
+
 def test_a_trigger_starts_it(rig: Rig, notes: list[tuple[float, str]]) -> None:
     when = "imu/1/accel_fault.stamp > 0.5 s"
     trigger = compile_trigger(when, names_of(rig.state.model))
