@@ -43,7 +43,7 @@ def waypoints_of(plan: Plan, home: Place) -> list[Point]:
     for item in plan.items:
         if item.command not in PLACE_COMMANDS or item.frame == FRAME_MISSION:
             continue
-        place = _point(item, home)
+        place = place_of(item, home)
         if not item.latitude_deg and not item.longitude_deg:
             place = (here[0], here[1], place[2])
         if item.command in (NAV_LAND, NAV_VTOL_LAND):
@@ -58,7 +58,7 @@ def fences_of(plan: Plan, home: Place) -> list[list[Point]]:
     lines: list[list[Point]] = []
     corners: list[Point] = []
     for item in plan.fence:
-        north, east, _ = _point(item, home)
+        north, east, _ = place_of(item, home)
         if item.command in CIRCLES:
             turns = [2 * math.pi * n / CORNERS for n in range(CORNERS + 1)]
             radius = item.params[0]
@@ -73,10 +73,11 @@ def fences_of(plan: Plan, home: Place) -> list[list[Point]]:
 
 def rally_points_of(plan: Plan, home: Place) -> list[Point]:
     """Positions of the plan's rally points."""
-    return [_point(item, home) for item in plan.rally]
+    return [place_of(item, home) for item in plan.rally]
 
 
-def _point(item: PlanItem, home: Place) -> Point:
+def place_of(item: PlanItem, home: Place) -> Point:
+    """Place of an item of a plan: m north and east of home, and above it."""
     above = home.height_m if item.frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0
     north, east, down = to_local(home, item.latitude_deg, item.longitude_deg, item.altitude_m + above)
     return north, east, -down

@@ -324,12 +324,19 @@ def check_log_step(order: Order) -> None:
 
 
 def requirements_of(order: Order) -> tuple[Requirement, ...]:
-    """The requirements that are judged: those of the order, `no_crash`, and how the flight may end."""
+    """The requirements that are judged: those of the order, `no_crash`, a plan's fence, and how the flight may end."""
     formula = ending_formula(way_to_end(order))
     implied = [] if order.may_crash else [NO_CRASH]
+    implied += _fence(order) if order.has_plan_file else []
     implied += [Requirement(MISSION, formula)] if formula else []
     own = {requirement.formula for requirement in order.requirements}
     return (*order.requirements, *(requirement for requirement in implied if requirement.formula not in own))
+
+
+def _fence(order: Order) -> list[Requirement]:
+    from ironbird.flight.fence import fence_of  # only a flight of a plan needs the reader of plans
+
+    return [fence] if (fence := fence_of(order)) else []
 
 
 def channels_of(model: CompiledModel) -> list[Channel]:

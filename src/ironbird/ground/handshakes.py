@@ -159,6 +159,7 @@ class Handshakes:
         """Upload a mission, a fence or rally points; a refusal names the item that was requested last."""
         station = self.station
         step = self.begin(f"upload of {len(items)} {word} items", 120, 60)
+        station.warnings.clear()
         last = -1
         while True:
             station.requests.clear()
@@ -272,10 +273,13 @@ class Handshakes:
                 )
 
     def failed(self, step: Step, why: str) -> LinkError:
-        """The error of a step, with the last heartbeat and text received."""
+        """The error of a step, with the last heartbeat, the warnings since the last upload, and the last text."""
         station = self.station
+        warned = "; ".join(text for text in station.warnings if text != station.last_text)
         return LinkError(
             f"{station.dialect.name} at {station.now_s:.2f} s, step '{step.name}': {why}"
             + (f"; {step.note}" if step.note else "")
-            + f"; last heartbeat: {station.last_heartbeat or 'none'}; last text: {station.last_text or 'none'}"
+            + f"; last heartbeat: {station.last_heartbeat or 'none'}"
+            + (f"; it warned: {warned}" if warned else "")
+            + f"; last text: {station.last_text or 'none'}"
         )

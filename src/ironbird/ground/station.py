@@ -23,6 +23,7 @@ MOST_SENDERS = 32
 SILENT_S = 2.0  # s of wall time after which another sender may be the autopilot
 MOST_KEPT = 10_000  # parameters and requests that wait to be looked at
 LONGEST_TEXT = 2000
+MOST_WARNINGS = 8  # texts that an error quotes
 MOST_OTHERS = 8
 MOST_NOTES = 10_000
 
@@ -66,6 +67,7 @@ class Station:
         self.current = -1
         self.last_heartbeat = ""
         self.last_text = ""
+        self.warnings: list[str] = []  # texts of warnings and worse since the last upload began, each once
         self.received = 0
         self.now_s = 0.0
         self.system, self.component = 0, numbers.MAV_COMP_ID_AUTOPILOT1
@@ -299,6 +301,8 @@ class Station:
                 self._texts[message.id] = text
                 return
         self.last_text = text
+        if message.severity <= numbers.MAV_SEVERITY_WARNING and text not in self.warnings:
+            self.warnings = [*self.warnings, text][-MOST_WARNINGS:]
         ready = self.dialect.rotor_text
         self.rotor_at_speed = self.rotor_at_speed or (ready is not None and text.startswith(ready))
         self.note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {message.severity})")

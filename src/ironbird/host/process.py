@@ -206,7 +206,7 @@ class AutopilotProcess(ABC):
             if os.getppid() != parent:
                 os._exit(1)
 
-        with (self.folder / self.console_name).open("wb") as console:
+        with (self.folder / self.console_name).open("ab") as console:  # the guard keeps it short
             try:
                 self._process = subprocess.Popen(
                     command,
@@ -225,7 +225,7 @@ class AutopilotProcess(ABC):
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}{hint}") from None
         if run is not None:
             run.share_processor_with(self._process.pid)
-        self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
+        self._tell_guard(f"{guard.GROUP}{self._process.pid}\n{guard.CONSOLE}{self.folder / self.console_name}\n")
 
     def _owner(self) -> tuple[int, int] | None:
         """User and group id that the program gets if this process runs as root; None: the same user."""
@@ -308,6 +308,7 @@ class AutopilotProcess(ABC):
             self.run.close()
         folder = self.folder
         if folder is not None:
+            guard.shorten(folder / self.console_name)
             if self.keep is not None:
                 copies = [shutil.copy2(path, self.keep / path.name) for path in self._to_keep(folder) if path.is_file()]
                 self.logs = [Path(copy) for copy in copies]

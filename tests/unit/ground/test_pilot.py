@@ -330,6 +330,21 @@ def test_an_error_names_the_step_and_the_last_words(
             fly(pilot, played, clock, 200.0)
 
 
+def test_a_refusal_quotes_every_warning_since_the_upload(clock: Clock) -> None:
+    """PX4 names the waypoint outside of the fence first, and its general refusal to arm last."""
+    for pilot, played in pair("px4", plan=PLAN):
+        played.refuse = {400: 1}
+        played.codec.statustext_send(4, b"long ago")
+        with pytest.raises(LinkError) as refused:
+            for text in (b"Geofence violation for waypoint 3", b"Arming denied: Resolve failures", b"Takeoff detected"):
+                fly(pilot, played, clock, 10.0)
+                played.codec.statustext_send(6 if text.startswith(b"T") else 2, text)
+            fly(pilot, played, clock, 200.0)
+        assert str(refused.value).endswith(
+            "it warned: Geofence violation for waypoint 3; Arming denied: Resolve failures; last text: Takeoff detected"
+        )
+
+
 def test_what_it_says_is_recorded_with_its_kind_and_time(clock: Clock) -> None:
     for pilot, played in pair("px4"):
         played.healthy = False

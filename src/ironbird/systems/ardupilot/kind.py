@@ -50,6 +50,11 @@ from ironbird.vehicles.load import Vehicle
 # Parameters of an ArduPilot that is only observed: MAVLink on its TCP port; rates of its messages in Hz
 WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
 WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
+# Its fence is off by default: a plan with areas to stay in or out of switches it on, for these areas only [ArduPilotCode]
+FENCED = {
+    "FENCE_ENABLE": Param(1, "the plan has a fence"),
+    "FENCE_TYPE": Param(4, "its polygons and circles; no height, no circle round home"),
+}
 
 
 class ArduPilotOptions(AutopilotOptions):
@@ -118,10 +123,11 @@ class ArduPilotKind(AutopilotKind):
             )
         elif telemetry:
             announce(task, f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy: udpin:127.0.0.1:{ground})")
-        own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
+        plan = Plan([]) if watch else plan_of(task)
+        own = FENCED if plan.fence else {}
+        own = own | {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
         watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
         params = watched + (write_parm(own) if own else "")
-        plan = Plan([]) if watch else plan_of(task)
         kind = class_of(task.vehicle)
         process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
         system = ArduPilot(process, injections=task.injections)
