@@ -50,7 +50,7 @@ from ironbird.vehicles.load import Vehicle
 # Parameters of an ArduPilot that is only observed: MAVLink on its TCP port; rates of its messages in Hz
 WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
 WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
-# Its fence is off by default: a plan with areas to stay in or out of switches it on, for these areas only [ArduPilotCode]
+# Its fence is off by default: a plan with areas switches it on, for these areas only [ArduPilotCode]
 FENCED = {
     "FENCE_ENABLE": Param(1, "the plan has a fence"),
     "FENCE_TYPE": Param(4, "its polygons and circles; no height, no circle round home"),
