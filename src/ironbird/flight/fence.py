@@ -43,7 +43,8 @@ def fence_formula(fence: Sequence[PlanItem], home: Place) -> str:
     Polygons are sets of half planes, those with a dent are divided into triangles first. Heights are not limited: a
     fence of a plan has none. `MissionError` if the border of a polygon crosses itself.
     """
-    allowed, forbidden = [], []
+    allowed: list[str] = []
+    forbidden: list[str] = []
     corners: list[Corner] = []
     for item in fence:
         corner = place_of(item, home)[:2]
