@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -116,31 +117,16 @@ def _tool(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("probe")
-    source = folder / "probe.c"
-    source.write_text(PROBE)
-    folder.chmod(0o755)
-    for parent in folder.parents:
-        if parent.owner() == folder.owner() and parent != Path("/") and not parent.stat().st_mode & 1:
-            parent.chmod(parent.stat().st_mode | 0o111)  # the program is another user's
-    made = folder / "probe"
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "ziglang",
-            "cc",
-            "-target",
-            "x86_64-linux-gnu.2.28",
-            "-O1",
-            str(source),
-            "-o",
-            str(made),
-        ],
-        check=True,
-    )
-    return made
+def probe() -> Iterator[Path]:
+    """The program, where every user may go: pytest closes its own folders at the start of each run on the machine."""
+    with tempfile.TemporaryDirectory(prefix="ironbird-probe-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        source, made = folder / "probe.c", folder / "probe"
+        source.write_text(PROBE)
+        compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.28", "-O1"]
+        subprocess.run([*compiler, str(source), "-o", str(made)], check=True)
+        yield made
 
 
 @pytest.mark.parametrize("transport", ["memory", "socket"])
