@@ -1,6 +1,6 @@
 # make setup   a virtual environment in .venv with the command `ironbird`
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
-# make test    format, lint, types, import contracts, tests; make test-core leaves out breadth and whole commands
+# make test    format, lint, types, import contracts beside the tests; make test-core leaves out breadth and whole commands
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each (ONLY=text, JOBS=2, RESUME=1)
 #              GENERATED=300 draws as many by chance instead (SEED=1), beside those that are written
 # make coverage  run the tests with every line and branch counted, in Python and in C (gcc, gcov); an hour
@@ -25,7 +25,7 @@ SITE := $(VENV)/site/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test test-core lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants coverage place-and-route
+.PHONY: setup demo test test-core pytest lint style types bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants coverage place-and-route
 
 setup: $(STAMP)
 
@@ -74,22 +74,28 @@ system: setup
 	@echo "== system packages for the tests"
 	@./tools/install_system_packages.sh
 
-lint: setup
-	@echo "== format, lint, types, import contracts"
+lint: style types
+
+style: setup
+	@echo "== format, lint"
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: setup
+	@echo "== types, import contracts"
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# One worker more than cores: some tests wait for the clock. Byte code is kept: hundreds of commands are started.
+pytest: setup system $(DRIVERS) $(COVERAGE)
+	@echo "== tests$(if $(MARKED), that are $(MARKED))"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
-test-core: setup system lint $(DRIVERS) $(COVERAGE)
-	@echo "== tests of the core: engine, parts, flights, campaigns, control systems"
-	$(PYTEST) -m "not (breadth or slow or system)"
+test-core: style
+	@$(MAKE) --no-print-directory --jobs 2 types pytest MARKED="not (breadth or slow or system)"
 
-test: test-core
-	@echo "== tests of whole commands, of breadth, and those that take longer"
-	$(PYTEST) -m "breadth or slow or system"
+test: style
+	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
 mutants: setup
 	@echo "== mutants: each wrong thing must be seen by a test$(if $(GENERATED),; $(GENERATED) drawn by chance)"

@@ -25,8 +25,9 @@ settings.register_profile("ironbird", deadline=None, max_examples=25, derandomiz
 # A mutant must be seen, and nobody reads by which smallest example (tools/mutants.py)
 settings.register_profile("mutants", settings.get_profile("ironbird"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbird")
-# Each large kernel for one lane is built once and quickly: the same bytes in a quarter of the time (ADR 56).
-# Blocks of lanes are optimised here too; test_determinism.py and test_quick.py compare the builds.
+# Each kernel for one lane is built once and without optimisation: the same bytes in a quarter of the time (ADR 56).
+# Those for blocks of lanes are optimised here too, so that the check of every block compares the builds
+# (`ironbird.testing.check_block`), as do test_determinism.py and test_quick.py.
 os.environ.setdefault("IRONBIRD_QUICK", "only")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: Ctrl-C would end no program

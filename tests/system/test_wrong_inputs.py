@@ -252,6 +252,7 @@ def run(folder: Path, words: list[str], **more: str) -> tuple[int, float, str, s
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("IRONBIRD_", "PX4_", "_IRONBIRD"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     kept |= {"PYTHONPYCACHEPREFIX": str(folder.parent / "byte_code"), "IRONBIRD_CACHE": str(folder.parent / "cache")}
+    kept["IRONBIRD_QUICK"] = os.environ["IRONBIRD_QUICK"]
     command = [sys.executable, "-m", "ironbird.cli.main", *words]
     with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as err:
         child = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tokenize
 from pathlib import Path
@@ -30,6 +31,7 @@ def texts(path: Path) -> list[str]:
         ]
 
 
+@functools.cache
 def citations(path: Path) -> set[str]:
     return {key for text in texts(path) for key in CITATION.findall(text)} - PLACEHOLDERS
 

@@ -5,7 +5,7 @@ math, no contraction to FMA: the same bytes come out for any lane count, process
 
 A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
 at once, and with optimisation by a process in the background (docs/adr/0056). Both give the same bytes.
-IRONBIRD_QUICK=0 waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
+IRONBIRD_QUICK=0 waits for the second one instead, IRONBIRD_QUICK=only leaves it out, for small kernels of one lane too.
 
 With IRONBIRD_SANITIZE=1 gcc builds code that checks its own memory accesses and arithmetic (AddressSanitizer and
 UndefinedBehaviorSanitizer). Python has to be started with their libraries: see `sanitizer_environment`.
@@ -68,7 +68,7 @@ CURES = {  # advice by texts in the output of compilers, zig's and the C library
 COMPILER_TIMEOUT_S = 600
 NATIVE = "native code"  # what is compiled, if the caller does not name it
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
-QUICK = "IRONBIRD_QUICK"
+QUICK, ONLY = "IRONBIRD_QUICK", "only"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build saves time
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
@@ -332,7 +332,7 @@ def load_quickly(text: str, lanes: int, target: str | None = None, *, what: str 
     if content is not None:
         return _loaded_once(path, content), True
     library = load_unoptimised(text, lanes, target, what=what)
-    if os.environ.get(QUICK) != "only":
+    if os.environ.get(QUICK) != ONLY:
         background.optimise(path, text, lanes, target or host_target())
     return library, False
 
@@ -352,8 +352,9 @@ def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL |
 
 
 def _quick_suits(text: str, lanes: int) -> bool:
-    enabled = os.environ.get(QUICK, "1") not in ("", "0")
-    return enabled and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
+    chosen = os.environ.get(QUICK, "1")
+    worth = len(text) >= QUICK_FROM or chosen == ONLY
+    return chosen not in ("", "0") and lanes == 1 and worth and not sanitized()
 
 
 def _loaded_once(path: Path, content: bytes) -> ctypes.CDLL:

@@ -65,8 +65,8 @@ def test_quick_first_then_optimised_from_the_background(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("quick", "lanes", "least"),
-    [("0", 1, 0), ("1", 8, 0), ("1", 1, len(TEXT) + 1)],
-    ids=["switched off", "lanes", "small"],
+    [("0", 1, 0), ("1", 8, 0), ("only", 8, 0), ("1", 1, len(TEXT) + 1)],
+    ids=["switched off", "lanes", "lanes, alone", "small"],
 )
 def test_optimised_at_once(quick: str, lanes: int, least: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRONBIRD_QUICK", quick)
@@ -76,8 +76,10 @@ def test_optimised_at_once(quick: str, lanes: int, least: int, folder: Path, mon
     assert len(list(folder.rglob("*.so"))) == 1 and not (folder / build_later.QUEUE).exists()
 
 
-def test_the_quick_build_alone_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("least", [0, len(TEXT) + 1], ids=["large", "small"])
+def test_the_quick_build_alone_on_demand(least: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRONBIRD_QUICK", "only")
+    monkeypatch.setattr(native, "QUICK_FROM", least)
     library, is_optimised = native.load_quickly(TEXT, 1)
     assert (library.ib_answer(), is_optimised) == (0, False)
     assert len(list(folder.rglob("*.so"))) == 1 and not (folder / build_later.QUEUE).exists()
