@@ -447,7 +447,8 @@ def diff(
     with errors():
         database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
-        check_meaning(both, other_meaning)
+        if not other_meaning:
+            check_meaning(both, "--other-meaning")
         with working(f"comparing campaigns {before} and {after}"):
             cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
             found = compare(database.results(both[0]), database.results(both[1]), cases)

@@ -162,8 +162,8 @@ class Log:
     def empty(plan: LogPlan, state: RunState, first: int, last: int, watch: Sequence[Sequence[Predicate]] = ()) -> Log:
         """A log with room for the rows of ticks [first, last), to be filled by the kernel.
 
-        `watch` has the programs of each lane whose extremes between rows are kept. With some, and if `first` is the tick
-        of no row, the row before it is there too, without values: it has the extremes from `first` on.
+        `watch` has the programs of each lane whose extremes between rows are kept. With some, and if `first` is no tick
+        of a row, the row before it is there too, without values: it has the extremes from `first` on.
         """
         within = plan.begin(first, watch) < first
         first = plan.begin(first, watch)
