@@ -21,8 +21,9 @@ from alembic.migration import MigrationContext
 from postgres_server import Postgres
 
 from ironbird.campaign import store as stores
-from ironbird.campaign.batch import fly_all
+from ironbird.campaign.batch import TracePolicy, fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.deletion import delete_campaign, held
 from ironbird.campaign.runner import run_campaign
 from ironbird.campaign.store import HEAD, Store, metadata
 from ironbird.campaign.suite import load_suite
@@ -110,6 +111,24 @@ def test_postgresql(postgres: Postgres, tmp_path: Path, flights: list[FlightCase
     monkeypatch.chdir(tmp_path)  # traces of a store on a server go below the present folder
     assert flown(Store(postgres.url("places")), flights, workers=2, lanes=16) == alone
     assert list((tmp_path / "out" / "campaigns" / "places" / "traces").glob("*.parquet"))
+    with contextlib.closing(Store(postgres.url("places"))) as store:
+        _delete_and_be_refused(store, flights[:2], tmp_path)
+
+
+def _delete_and_be_refused(store: Store, flights: list[FlightCase], folder: Path) -> None:
+    """A campaign on a server is deleted with its traces of this computer, but not while another session flies it."""
+    campaign = store.create("spare", "", {}, flights)
+    run_campaign(store, campaign, policy=TracePolicy.of("all", str(store.trace_folder("spare"))))
+    assert any((folder / "out" / "campaigns" / "spare" / "traces").iterdir())
+    with contextlib.closing(Store(store.url)) as other:
+        with held(other, campaign), pytest.raises(StoreError, match="campaign 'spare' is being flown"):
+            delete_campaign(store, campaign)
+        with held(store, campaign), held(other, campaign):  # many may fly it
+            pass
+        assert delete_campaign(store, campaign).flights == 2 and other.names() == []
+        with pytest.raises(StoreError, match="campaign 'spare' was deleted"):
+            run_campaign(other, campaign)
+    assert not (folder / "out" / "campaigns" / "spare").exists()
 
 
 @contextlib.contextmanager

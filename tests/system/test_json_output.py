@@ -74,6 +74,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "board.trace": {f"{ROOT}/tests/data/chip_traces/px4_icm20689.txt --chip icm20689": TABLES},
     "campaign.dataset": {"cases.toml --out set": TABLES},
     "campaign.coverage": {"first": "ironbird/campaign-coverage/1"},
+    "campaign.delete": {"spare --yes": TABLES},
     "campaign.diff": {"first second": "ironbird/campaign-difference/2"},
     "campaign.list": {"": "ironbird/campaigns/1"},
     "campaign.map": {"cases.toml body.mass fault.1.severity --points 3 --out map.svg": TABLES},
@@ -176,6 +177,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             ("fly quad_f450 --control truth --mission hover --until 2 --ends time --wind 5,270 --out other", 0),
             ("campaign run cases.toml --workers 1 --name first", 1),
             ("campaign run cases.toml --workers 1 --name second", 1),
+            ("campaign run cases.toml --workers 1 --name spare --sample 1", 1),
             ("evidence pack first --out pack.zip", 0),
             ("board firmware build provant.elf", 0),
         ):

@@ -175,7 +175,8 @@ class Campaign:
         if not isinstance(later, Campaign):
             with self._reading() as store:
                 later = Campaign(store, store.campaign(later))
-        check_meaning([self._stored, later._stored], other_meaning)
+        if not other_meaning:
+            check_meaning([self._stored, later._stored], "diff(…, other_meaning=True)")
         return compare(self.flights, later.flights, [self._cases(), later._cases()])
 
     def fly(self, flight_id: str) -> Flight:

@@ -186,8 +186,7 @@ class LiveFlight:
             return self.flight.log
         if self.stand is None:
             return None
-        stepper = self.stand.rig.stepper
-        return stepper.log.between(0, stepper.plan.rows_between(stepper.first_tick, stepper.state.tick))
+        return self.stand.rig.stepper.so_far()
 
     def witnesses(self) -> list[Witness]:
         """Effects of the faults that were injected in flight: so far, or as judged at the end."""

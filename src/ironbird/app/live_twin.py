@@ -13,9 +13,8 @@ import numpy as np
 from ironbird.faults.spec import Injection
 from ironbird.flight.prepare import inject
 from ironbird.flight.twins import WITNESS_S
-from ironbird.flight.witness import Witness, observe
+from ironbird.flight.witness import Witness, observe, witness_programs
 from ironbird.rig.rig import Rig
-from ironbird.runtime.log import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import apply_tuning
@@ -36,10 +35,11 @@ class LiveTwin:
     def __post_init__(self) -> None:
         plan = self.rig.stepper.plan
         log_s = plan.every * plan.step_s
-        self.first_row = plan.rows_between(0, self.twin.tick)
         self.until_s = self.injection.start_s + self.injection.rise_s + WITNESS_S
         paths = [path for path in dict.fromkeys((self.injection.witness, at.NAVIGATOR.mode)) if path in plan.start]
-        self._stepper = Stepper(self.twin, until_s=self.until_s + log_s, log=paths, log_s=log_s)
+        watch = witness_programs(self.injection, self.twin.model, log_s)
+        self._stepper = Stepper(self.twin, until_s=self.until_s + log_s, log=paths, log_s=log_s, watch=[watch])
+        self.first_row = plan.rows_between(0, self._stepper.first_tick)
         self._tuned = len(self.rig.tunings)
 
     @property
@@ -71,10 +71,5 @@ class LiveTwin:
 
     def witness(self) -> Witness:
         """Effect of the fault so far: the difference between flight and twin."""
-        flown, twin = _so_far(self.rig.stepper), _so_far(self._stepper)
+        flown, twin = self.rig.stepper.so_far(), self._stepper.so_far()
         return observe(self.injection, flown, 0, twin, 0, until_s=self.until_s, first_row=self.first_row)
-
-
-def _so_far(stepper: Stepper) -> Log:
-    rows = stepper.plan.rows_between(stepper.first_tick, stepper.state.tick)
-    return stepper.log.between(0, rows)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ENDINGS = (".parquet", ".ulg", ".bin")
 MOST_FILES = 500
 DEEPEST = 4  # folders below the one that is listed
+OTHER_MEANING = "also with verdicts of version 0.1"  # at the box that lets two campaigns be compared all the same
 Found = TypeVar("Found")
 
 
@@ -166,13 +167,14 @@ class Campaigns:
 
         return self._open(look)
 
-    def compared(self, before: str, after: str) -> dict[str, Any]:
-        """Differences between two campaigns; `StoreError` if their verdicts do not mean the same."""
+    def compared(self, before: str, after: str, *, other_meaning: bool = False) -> dict[str, Any]:
+        """Differences between two campaigns; `StoreError` if their verdicts do not mean the same, unless allowed."""
         from ironbird.campaign.difference import check_meaning, compare
 
         def look(store: Store) -> dict[str, Any]:
             campaigns = [store.campaign(name) for name in (before, after)]
-            check_meaning(campaigns, allowed=False)
+            if not other_meaning:
+                check_meaning(campaigns, f"the tick at '{OTHER_MEANING}'")
             pair = [store.results(campaign) for campaign in campaigns]
             return compare(pair[0], pair[1]).record()
 

@@ -173,14 +173,12 @@ class Difference:
         }  # fmt: skip
 
 
-def check_meaning(campaigns: Sequence[Campaign], allowed: bool) -> None:
-    """Raise if verdicts of two campaigns do not mean the same, unless that is allowed."""
+def check_meaning(campaigns: Sequence[Campaign], cure: str) -> None:
+    """Raise if verdicts of two campaigns do not mean the same; `cure` says what compares them all the same."""
     earlier = [campaign for campaign in campaigns if earlier_meaning(campaign.ironbird)]
-    if len(earlier) == 1 and not allowed:
-        raise StoreError(
-            f"campaign {earlier[0].name} has {earlier_meaning(earlier[0].ironbird)}; "
-            "--other-meaning compares all the same"
-        )
+    if len(earlier) == 1:
+        why = earlier_meaning(earlier[0].ironbird)
+        raise StoreError(f"campaign {earlier[0].name} has {why}; {cure} compares all the same")
 
 
 def _number(value: float) -> float | None:

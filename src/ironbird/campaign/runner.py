@@ -36,6 +36,7 @@ from ironbird.campaign.batch import (
     lanes_that_fit,
 )
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.deletion import held
 from ironbird.campaign.identity import definition_changed, software, software_changed
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import dask_client
@@ -320,7 +321,7 @@ def run_campaign(
     state.total = state.done + counts["open"]
     # workers start while this process reads what there is to fly
     begun = begun_crew(workers, dask) if crew is None and counts["open"] else contextlib.nullcontext(crew or Crew(1))
-    with begun as own:
+    with begun as own, held(store, campaign):
         _run(store, campaign, own, state, policy, lanes, redefined, progress, cases)
     return state
 

@@ -370,7 +370,7 @@ class Store:
         return self.patiently(lambda connection: list(connection.execute(query).scalars()))
 
     def delete(self, name: str) -> None:
-        """Delete a campaign; its traces stay on disk."""
+        """Delete a campaign from the database; `deletion.delete_campaign` deletes its files too."""
         number = self.campaign(name).id
 
         def work(connection: Connection) -> None:

@@ -266,26 +266,31 @@ def list_campaigns(
     with errors():
         places = [url_of(file) for file in known_stores()] if everywhere else [store or usual_store()]
         stores = [Store(place) for place in places]
-        found = [
-            (database, campaign, database.counts(campaign))
-            for database in stores
-            for campaign in map(database.campaign, database.names())
-        ]
         if as_json:
             data = [
                 {"name": c.name, "created": c.created, **n, **({"store": s.url} if everywhere else {})}
-                for s, c, n in found
+                for s in stores
+                for c, n in _counted(s)
             ]
             print_json({"campaigns": data}, "ironbird/campaigns/1")
             return
         for database in stores:
-            rows = [
-                (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), _titled(c))
-                for s, c, n in found
-                if s is database
-            ]
             title = f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns"
-            print_columns(("name", "begun", *COUNTED, "title"), rows, title)
+            print_campaigns(database, title)
+
+
+def _counted(database: Store) -> list[tuple[Campaign, dict[str, int]]]:
+    """The campaigns of a store with their flights by verdict."""
+    return [(campaign, database.counts(campaign)) for campaign in map(database.campaign, database.names())]
+
+
+def print_campaigns(database: Store, title: str) -> None:
+    """Print the campaigns of a store with their verdicts."""
+    rows = [
+        (c.name, _begun(c.created), *(str(n[verdict] or "-") for verdict in COUNTED), _titled(c))
+        for c, n in _counted(database)
+    ]
+    print_columns(("name", "begun", *COUNTED, "title"), rows, title)
 
 
 def _titled(campaign: Campaign) -> str:
@@ -447,7 +452,8 @@ def diff(
     with errors():
         database = store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
-        check_meaning(both, other_meaning)
+        if not other_meaning:
+            check_meaning(both, "--other-meaning")
         with working(f"comparing campaigns {before} and {after}"):
             cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
             found = compare(database.results(both[0]), database.results(both[1]), cases)

@@ -24,7 +24,7 @@ from ironbird.flight.prepare import Fitted, far_field_of, give_sight, has_link_f
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins, Watched, in_turn
-from ironbird.flight.witness import Witness
+from ironbird.flight.witness import Witness, witness_programs
 from ironbird.rig.link_faults import FlownLinks
 from ironbird.rig.rig import Rig, attach
 from ironbird.rig.system import AutopilotEvent, ControlSystem, Seat
@@ -113,6 +113,7 @@ class _Exchanged:
             raise FaultError(f"{injection.text()}: a fault of a link is ordered before the flight")
         now_s = self.rig.time_s
         later = replace(injection, start_s=injection.start_s + now_s, end_s=injection.end_s + now_s)
+        self.rig.stepper.watch(witness_programs(later, self.model, self.order.log_s))
         self.rig.stepper.note_fired()
         inject(self.state, later)
         self.faults.append(later)

@@ -191,7 +191,9 @@ class Twins:
         logs = advance(self.groups, ends_s, paths, watch) if self.groups else []
         if self._whole is not None:
             self._whole_log = advance([self._whole], [until_s], None, [()])[0]
-        starts = [log.plan.rows_between(0, tick) for tick in self.ticks]
+        starts = [
+            log.plan.rows_between(0, tick) - twin.begins_within for tick, twin in zip(self.ticks, logs, strict=True)
+        ]
 
         def look(fault: _Fault, need: float) -> Witness:
             triggered_s = fault.triggered_s(state)

@@ -131,7 +131,8 @@ def observe(
     """Compare the fault's witness signal in two lanes that differ only by the fault.
 
     The lanes may be of two logs with the same distance between rows; they are compared before `until_s`, and only
-    until the twin has landed. The twin's log may begin at a later row (`first_row`), before which both are equal.
+    until the twin has landed. The twin's log may begin at a later row (`first_row`), before which both are equal, and
+    within that row, which has no values then but extremes.
     """
     signal = injection.witness
     if signal not in log:
@@ -143,10 +144,12 @@ def observe(
     if difference.size:
         before = twin.lane(signal, healthy)[: rows - first_row]
         each = np.abs(log.lane(signal, faulted)[first_row:rows] - before).reshape(len(before), -1)
+        begun = int(twin.begins_within)  # rows without values
+        each[:begun] = 0.0
         between = _between_rows(each, injection, (log, faulted, first_row), (twin, healthy, 0))
         difference = each.max(axis=1)
         apart_s = float(time[1] - time[0]) if rows > 1 else 0.0
-        most, least = _size(each, before.reshape(len(before), -1), apart_s)
+        most, least = _size(each, before[begun:].reshape(len(before) - begun, -1), apart_s)
     differs = difference > 0.0
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
@@ -180,27 +183,35 @@ def witness_programs(injection: Injection, model: CompiledModel, log_s: float) -
     if injection.witness not in model.signals():
         return []
     rows = model.flat.log.rows(injection.witness)
-    return [watch_signal(row) for row in range(rows.start, rows.stop)] if rows.stop - rows.start <= MOST_ENTRIES else []
+    if rows.stop - rows.start > MOST_ENTRIES:
+        return []
+    from_s = _from_s(injection, model.step_s)
+    return list(dict.fromkeys(p for row in range(rows.start, rows.stop) for p in watch_signal(row, from_s)))
+
+
+def _from_s(injection: Injection, step_s: float) -> float:
+    """Time from which on a witness is watched between rows: half a tick before the fault begins; 0 with a trigger."""
+    return 0.0 if injection.when else (round(injection.start_s / step_s) - 0.5) * step_s
 
 
 def _between_rows(
     each: np.ndarray, injection: Injection, faulted: tuple[Log, int, int], healthy: tuple[Log, int, int]
 ) -> bool:
     """Raise the differences [row, entry] to those of the extremes between rows; False if these are not known."""
-    (log, _, _), known = faulted, False
+    (log, _, _), (twin, _, _), known = faulted, healthy, False
+    from_s = _from_s(injection, log.plan.step_s)
+    begun = int(twin.begins_within and from_s <= 0.0)  # of that row the flight has what came before as well
     columns = log.plan.columns([injection.witness]) if injection.witness in log.plan.start else []
     for entry, column in enumerate(columns):
-        program = watch_signal(int(log.plan.index[column]))
-        pairs = []
-        for flown, lane, first_row in (faulted, healthy):
-            found = None if flown.watches is None else flown.watches.of_lane(program, lane)
-            pairs.append(None if found is None else [values[first_row : first_row + len(each)] for values in found])
-        ours, theirs = pairs
-        if ours is None or theirs is None:
-            continue
-        known = True
-        for a, b in zip(ours, theirs, strict=True):
-            each[:, entry] = np.fmax(each[:, entry], np.abs(a - b))
+        for program, extreme in zip(watch_signal(int(log.plan.index[column]), from_s), (0, 1), strict=True):
+            pair = []
+            for flown, lane, first_row in (faulted, healthy):
+                found = None if flown.watches is None else flown.watches.of_lane(program, lane)
+                pair += [] if found is None else [found[extreme][first_row + begun : first_row + len(each)]]
+            if len(pair) == 2:
+                known = True
+                with np.errstate(invalid="ignore"):  # of a row in which there was no tick yet
+                    each[begun:, entry] = np.fmax(each[begun:, entry], np.abs(pair[0] - pair[1]))
     return known
 
 
@@ -209,11 +220,13 @@ def _size(each: np.ndarray, healthy: np.ndarray, apart_s: float) -> tuple[float,
 
     Rows that are farther apart than `NOISE_S` show motion, not noise: then rounding alone counts.
     """
+    most = each.max(axis=0)
+    if not len(healthy):  # the twin has only begun
+        return float(most.max()), TINY
     changes = np.abs(np.diff(healthy, axis=0))
     fresh = [column[column > 0.0] for column in changes.T]  # rows with a new sample
     noise = np.array([np.median(column) if column.size and apart_s <= NOISE_S else 0.0 for column in fresh])
     least = np.maximum(np.maximum(NOISE_SHARE * noise, ROUNDING * np.abs(healthy).max(axis=0)), TINY)
-    most = each.max(axis=0)
     entry = int(np.argmax(most / least))
     return float(most[entry]), float(least[entry])
 

@@ -34,7 +34,7 @@ class LaneStepper:
         self.plan = LogPlan.make(state.model, log, log_s)
         self.until_tick = ticks_of(until_s, state.model.step_s, "until_s")
         self.log = Log.empty(self.plan, state, state.tick, self.until_tick, watch)
-        self.first_tick = state.tick
+        self.first_tick = self.plan.begin(state.tick, watch)
         self._run = kernel(state).ib_run
         self._parts = parts
         self._prepare()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
@@ -88,6 +88,13 @@ class LogPlan:
             fields += [pa.field(name, pa.float64(), metadata=about) for name in entry_names(path, signal.size)]
         return pa.schema(fields)
 
+    def begin(self, tick: int, watch: Sequence[Sequence[Predicate]]) -> int:
+        """First tick of the rows of a run that begins at a tick.
+
+        If something is watched, the row before it is there as well, for the extremes from that tick on.
+        """
+        return tick - tick % self.every if any(watch) else tick
+
     def rows_between(self, first: int, last: int) -> int:
         """Number of rows in the ticks [first, last)."""
         return -(-last // self.every) - (-(-first // self.every))
@@ -125,6 +132,8 @@ class Log:
         that requirements know.
     watches : Watches, optional
         Extremes between the rows of what requirements and faults look at.
+    begins_within : bool, default False
+        Whether the run began within the first row, which has extremes then and no values.
 
     Examples
     --------
@@ -142,6 +151,7 @@ class Log:
     meta: dict[str, str] = field(default_factory=dict)
     short: Mapping[str, Short] = field(default_factory=dict, repr=False, compare=False)
     watches: Watches | None = field(default=None, repr=False, compare=False)
+    begins_within: bool = False
 
     def __repr__(self) -> str:
         span = f"{self.time_s[0]:g} to {self.time_s[-1]:g} s" if len(self.time_s) else "no rows"
@@ -152,8 +162,11 @@ class Log:
     def empty(plan: LogPlan, state: RunState, first: int, last: int, watch: Sequence[Sequence[Predicate]] = ()) -> Log:
         """A log with room for the rows of ticks [first, last), to be filled by the kernel.
 
-        `watch` has the programs of each lane whose extremes between rows are kept.
+        `watch` has the programs of each lane whose extremes between rows are kept. With some, and if `first` is no tick
+        of a row, the row before it is there too, without values: it has the extremes from `first` on.
         """
+        within = plan.begin(first, watch) < first
+        first = plan.begin(first, watch)
         rows = plan.rows_between(first, last)
         if rows < 0:
             raise RunError(f"a log cannot go back from tick {first} to {last}")
@@ -171,7 +184,10 @@ class Log:
         watches = None
         if any(watch):
             watches = Watches.make(watch, (state.x.shape[0], rows, state.width), state.model.flat.log.size)
-        return Log(plan, state.lanes, time_s, data, [], watches=watches)
+            if within:
+                data[:, 0] = np.nan
+                watches.begin_within(0)
+        return Log(plan, state.lanes, time_s, data, [], watches=watches, begins_within=within)
 
     def finish(self, state: RunState, rows: int) -> None:
         """Record how each lane ended, and remove rows that were not reached."""
@@ -183,14 +199,21 @@ class Log:
     def between(self, first: int, last: int) -> Log:
         """View of the rows from `first` to before `last`."""
         watches = None if self.watches is None else self.watches.rows(first, last)
-        return Log(self.plan, self.lanes, self.time_s[first:last], self.data[:, first:last], [], watches=watches)
+        begins_within = self.begins_within and first == 0
+        time_s, data = self.time_s[first:last], self.data[:, first:last]
+        return Log(self.plan, self.lanes, time_s, data, [], watches=watches, begins_within=begins_within)
 
     def followed_by(self, later: Log) -> Log:
-        """This log and a later one of the same signals joined."""
+        """This log and a later one of the same signals joined; the later one may begin within the last row."""
+        if len(self.time_s) and len(later.time_s) and later.time_s[0] <= self.time_s[-1]:
+            if self.watches is not None and later.watches is not None:
+                self.watches.join_row(later.watches)
+            later = replace(later.between(1, len(later.time_s)), stops=later.stops)
         data = np.concatenate([self.data, later.data], axis=1)
         watches = self.watches and later.watches and self.watches.followed_by(later.watches)
         time_s = np.concatenate([self.time_s, later.time_s])
-        return Log(self.plan, self.lanes, time_s, data, later.stops, watches=watches)
+        begins_within = self.begins_within
+        return Log(self.plan, self.lanes, time_s, data, later.stops, watches=watches, begins_within=begins_within)
 
     @property
     def signals(self) -> dict[str, Signal]:

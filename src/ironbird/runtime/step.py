@@ -255,10 +255,10 @@ def run(
     if end < state.tick:
         raise RunError(f"the run is at {state.time_s:g} s already; it cannot go back to {until_s:g} s")
     plan = LogPlan.make(model, log, log_s)
-    begin, total = state.tick, max(1, end - state.tick)
+    begin, total = plan.begin(state.tick, watch), max(1, end - state.tick)
     threads = threads or (os.cpu_count() or 1)
     whole = Log.empty(plan, state, state.tick, end if keep else state.tick, watch)
-    coming = sorted((t for t in tunings if t.tick >= begin), key=lambda t: t.tick)
+    coming = sorted((t for t in tunings if t.tick >= state.tick), key=lambda t: t.tick)
     chunk = piece_ticks if pace is None else min(piece_ticks, max(1, round(PACED_S / model.step_s)))
     try:
         while state.tick < end and not state.finished:
@@ -275,7 +275,7 @@ def run(
             if sink is not None:
                 sink(piece.between(first_row, plan.rows_between(begin, state.tick)) if keep else piece)
             if progress is not None:
-                progress((state.tick - begin) / total)
+                progress(1.0 - (end - state.tick) / total)
     except KeyboardInterrupt:
         whole.interrupted = True
     whole.finish(state, plan.rows_between(begin, state.tick) if keep else 0)
@@ -302,8 +302,8 @@ def run_each(
     model = states[0].model
     plan = LogPlan.make(model, log, log_s)
     ends = [ticks_of(end_s, model.step_s, "until_s") for end_s in ends_s]
-    begins = [state.tick for state in states]
     programs = watch or [()] * len(states)
+    begins = [plan.begin(state.tick, [own]) for state, own in zip(states, programs, strict=True)]
     logs = [
         Log.empty(plan, state, state.tick, end, [own] * state.lanes if own else ())
         for state, end, own in zip(states, ends, programs, strict=True)

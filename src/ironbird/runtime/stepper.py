@@ -17,6 +17,7 @@ from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RUNNING, RunState, Stop
 from ironbird.runtime.step import kernel, kernel_events, run_args
+from ironbird.runtime.watch import Watches
 
 
 class Stepper:
@@ -37,7 +38,7 @@ class Stepper:
         self.plan = LogPlan.make(state.model, log, log_s)
         self.until_tick = max(ticks_of(until_s, state.model.step_s, "until_s"), state.tick)
         self.log = Log.empty(self.plan, state, state.tick, self.until_tick, watch)
-        self.first_tick = state.tick
+        self.first_tick = self.plan.begin(state.tick, watch)  # of the rows
         self.inputs = state.inputs[0, :, 0]  # a view: write commands here
         self.held = state.held[0, :, 0]  # a view: outputs of sampled blocks, after each step
         self._run = kernel(state).ib_run
@@ -79,10 +80,32 @@ class Stepper:
             raise RunError(f"the stepper began at tick {self.first_tick}; it cannot continue from {state.tick}")
         args = self._args
         args.tick, args.ticks = state.tick, ticks
-        args.log_first = -(-state.tick // self.plan.every) - (-(-self.first_tick // self.plan.every))
+        args.log_first = self.rows
         self._run(self._pointer)
         state.tick += ticks
         return bool(state.stop_tick[0, 0] == RUNNING)
+
+    def watch(self, programs: Sequence[Predicate]) -> None:
+        """Keep the extremes of more programs, from the present tick on."""
+        if not programs:
+            return
+        self.note_fired()
+        state, log = self.state, self.log
+        if log.watches is None:
+            size = (state.x.shape[0], log.data.shape[1], state.width)
+            log.watches = Watches.make([()] * state.lanes, size, state.model.flat.log.size)
+        row = self.rows - 1 if state.tick % self.plan.every else None  # in the middle of which it is
+        log.watches = log.watches.with_more(programs, row, state.model.flat.log.size)
+        state.kernel_events = None  # the kernel gets new arguments before the next step
+
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+        return self.plan.rows_between(self.first_tick, self.state.tick)
+
+    def so_far(self) -> Log:
+        """The log so far: a view that later rows do not change."""
+        return self.log.between(0, self.rows)
 
     def on_time(
         self,
@@ -108,7 +131,7 @@ class Stepper:
             commands=True,
             copy_ticks=copy_ticks,
             keeps=self,
-            log_from=self.plan.rows_between(self.first_tick, self.state.tick),
+            log_from=self.rows,
         )
 
     @contextlib.contextmanager
@@ -127,7 +150,7 @@ class Stepper:
     def finish(self) -> Log:
         """The log up to the current time."""
         self.note_fired()
-        self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
+        self.log.finish(self.state, self.rows)
         return self.log
 
     @property

@@ -18,6 +18,8 @@ from ironbird.runtime.interface import MOST_WATCHED, Programs
 from ironbird.runtime.lane_columns import lane_columns
 from ironbird.runtime.predicate import Op, Predicate
 
+BEYOND = 1e300  # of any signal
+
 
 @dataclass(frozen=True)
 class Code:
@@ -106,6 +108,30 @@ class Watches:
         """Most programs of a block."""
         return self.data.shape[2] // 2
 
+    def with_more(self, programs: Sequence[Predicate], row: int | None, signals: int) -> Watches:
+        """These programs and more for every block from now on, in the middle of row `row` or between two rows.
+
+        Until then there is nothing of the new ones, also of that row; `signals` is the number of those of the model.
+        """
+        blocks, rows, _, width = self.data.shape
+        lanes = [(*own, *programs) for own in self.slots for _ in range(width)]
+        more = Watches.make(lanes, (blocks, rows, width), signals)
+        more.data[:, :, : self.data.shape[2]] = self.data
+        if row is not None:
+            for block, own in enumerate(self.slots):
+                more.begin_within(row, block, len(own))
+        return more
+
+    def begin_within(self, row: int, block: int | None = None, place: int = 0) -> None:
+        """Prepare the extremes of a row (of programs from `place` on) for a run that begins within it."""
+        blocks = slice(None) if block is None else block
+        self.data[blocks, row, 2 * place :: 2], self.data[blocks, row, 2 * place + 1 :: 2] = np.inf, -np.inf
+
+    def join_row(self, later: Watches) -> None:
+        """Add to the last row what the first row of a later part has, which begins within it."""
+        last, first = self.data[:, -1], later.data[:, 0]
+        last[:, ::2], last[:, 1::2] = np.minimum(last[:, ::2], first[:, ::2]), np.maximum(last[:, 1::2], first[:, 1::2])
+
     def rows(self, first: int, last: int) -> Watches:
         """View of the rows from `first` to before `last`."""
         return replace(self, data=self.data[:, first:last])
@@ -144,6 +170,19 @@ class Watches:
 
 
 @functools.lru_cache(maxsize=4096)
-def watch_signal(row: int) -> Predicate:
-    """The program that reads one loggable signal of a model."""
-    return Predicate(f"signal {row}", ((Op.PUSH_SIGNAL, row),), ())
+def watch_signal(row: int, from_s: float = 0.0) -> tuple[Predicate, Predicate]:
+    """The programs whose least and whose greatest value are those of one loggable signal of a model from a time on.
+
+    Before that time they are beyond all values, so that what lies before it in the same row is none of them.
+    """
+    plain = Predicate(f"signal {row}", ((Op.PUSH_SIGNAL, row),), ())
+    if from_s <= 0.0:
+        return plain, plain
+    later = (
+        (Op.PUSH_SIGNAL, row), (Op.PUSH_TIME, 0), (Op.PUSH_CONSTANT, 0), (Op.LESS, 0), (Op.PUSH_CONSTANT, 1),
+        (Op.MULTIPLY, 0), (Op.ADD, 0),
+    )  # fmt: skip
+    return (
+        Predicate(f"least of signal {row} from {from_s!r} s", later, (from_s, BEYOND)),
+        Predicate(f"greatest of signal {row} from {from_s!r} s", later, (from_s, -BEYOND)),
+    )

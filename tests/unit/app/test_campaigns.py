@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from ironbird.app.actions import act
 from ironbird.app.frames import FLOATS, log_frames
 from ironbird.app.point_map import boundary, point_map
-from ironbird.app.records import Campaigns
+from ironbird.app.records import OTHER_MEANING, Campaigns
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
 from ironbird.campaign.store import Store
@@ -53,8 +53,11 @@ def test_campaigns_whose_verdicts_mean_something_else_are_not_compared(
         "campaign",
         lambda store, name: replace(found(store, name), ironbird="0.1.0" if name == "calm" else "9.0"),
     )
-    with pytest.raises(StoreError, match=r"campaign calm has verdicts of Ironbird 0\.1\.0"):
+    with pytest.raises(StoreError, match=r"campaign calm has verdicts of Ironbird 0\.1\.0") as refusal:
         campaigns.compared("calm", "windy")
+    assert f"the tick at '{OTHER_MEANING}' compares all the same" in str(refusal.value)
+    assert "--" not in str(refusal.value)  # a person in the browser has no options
+    assert campaigns.compared("calm", "windy", other_meaning=True)["same"] == 4
 
 
 def test_the_line_between_pass_and_fail_is_midway_between_neighbours() -> None:

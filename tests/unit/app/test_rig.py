@@ -91,6 +91,28 @@ def test_the_witness_that_is_seen_in_flight_is_the_judges(rig: Rig) -> None:
     assert [witness.sentence() for witness in seen] == [witness.sentence() for witness in flight.flight.witnesses]
 
 
+@pytest.mark.parametrize("row_ticks", [0, 4])
+def test_a_fault_that_is_shorter_than_a_row_acts_live_as_in_the_repeat(rig: Rig, row_ticks: int) -> None:
+    """The twin gets the commands of the flight: what 4 ms changed is seen by a look at every tick alone."""
+    flight = rig.start("quad_f450", speed=None, until_s=9.0, paused=True)
+    go_to(flight, 8000 + row_ticks)
+    rig.do(flight.name, "inject", fault="imu.gyro_bias@1:instance=1,axis=0,severity=0.3,end=0.004")
+    rig.do(flight.name, "inject", fault="imu.gyro_bias@1:instance=1,axis=0,severity=0.3,start=0.05,end=0.054")
+    go_to(flight, 8100)
+    early = flight.witnesses()
+    flight.pause(False)
+    assert flight.join(PATIENCE_S)
+
+    assert flight.flight is not None and flight.folder is not None
+    judged = flight.flight.witnesses
+    again = fly(load_order(flight.folder))
+    assert [witness.effective for witness in (*early, *judged)] == [True] * 4
+    assert [witness.record() for witness in again.witnesses] == [witness.record() for witness in judged]
+    assert again.sha256 == flight.flight.sha256 and again.judged == flight.flight.judged
+    begin_s = 8.0 + 1e-3 * row_ticks
+    assert [witness.first_s for witness in judged] == pytest.approx([begin_s, begin_s + 0.05])
+
+
 def test_time_stands_still_and_goes_on_by_steps(rig: Rig) -> None:
     flight = rig.start("quad_f450", speed=None, until_s=30.0, paused=True)
     until(lambda: flight.state == "paused", flight)

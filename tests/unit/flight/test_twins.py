@@ -347,7 +347,7 @@ def test_a_fault_between_rows_that_are_far_apart_has_a_witness(log_s: float, sta
         fly(order)
 
 
-@pytest.mark.parametrize("log_s", [0.004, 0.02, 0.1, 1.0])
+@pytest.mark.parametrize("log_s", [0.004, 0.02, 0.1, 0.3, 1.0])  # 0.3 s: a twin begins in the middle of a row, at 8 s
 def test_a_fault_shorter_than_a_row_is_seen(log_s: float) -> None:
     fault = "imu.gyro_bias@1:start=8.004,duration=0.004,severity=0.5"
     flight = fly("quad_f450", mission="hover", until_s=10.0, log_s=log_s, faults=[fault], ends="time")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,6 +12,7 @@ from nicegui import ui
 
 from ironbird.app.pages.desk import Desk, panel, table
 from ironbird.app.point_map import point_map
+from ironbird.app.records import OTHER_MEANING
 from ironbird.errors import IronbirdError
 
 VERDICTS = ("pass", "fail", "void", "error")
@@ -32,6 +34,7 @@ def build(desk: Desk) -> None:
             with ui.row().classes("items-center"):
                 before = ui.select([], label="before").props("dense").classes("ib-choice")
                 after = ui.select([], label="after").props("dense").classes("ib-choice")
+                other_meaning = ui.checkbox(OTHER_MEANING)
                 ui.button("compare", on_click=lambda: compare()).props("dense no-caps unelevated size=sm")
             compared = ui.element("div").classes("ib-scroll ib-compared")
 
@@ -59,7 +62,8 @@ def build(desk: Desk) -> None:
     async def compare() -> None:
         if not before.value or not after.value:
             return
-        difference = await _called(campaigns.compared, before.value, after.value)
+        work = functools.partial(campaigns.compared, other_meaning=other_meaning.value)
+        difference = await _called(work, before.value, after.value)
         compared.clear()
         if difference is not None:
             with compared:

@@ -99,7 +99,7 @@ class Stand:
         plan, log = stepper.plan, stepper.log
         if path not in plan.start:
             return np.full(self.rig.state.model.flat.log.signals[path].size, np.nan)
-        rows = plan.rows_between(stepper.first_tick, self.rig.state.tick)
+        rows = stepper.rows
         start, size = plan.start[path], plan.signals[path].size
         return log.data[0, rows - 1, start : start + size, 0].copy() if rows else np.zeros(size)
 
