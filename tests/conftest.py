@@ -29,6 +29,8 @@ settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbi
 # Those for blocks of lanes are optimised here too, so that the check of every block compares the builds
 # (`ironbird.testing.check_block`), as do test_determinism.py and test_quick.py.
 os.environ.setdefault("IRONBIRD_QUICK", "only")
+# Stand-ins and their Python are in folders of root's, where nobody cannot go; test_process_owner.py changes users
+os.environ.setdefault("IRONBIRD_KEEP_USER", "1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: Ctrl-C would end no program
     signal.signal(signal.SIGINT, signal.default_int_handler)

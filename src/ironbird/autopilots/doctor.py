@@ -15,16 +15,15 @@ from typing import Any
 
 from ironbird.autopilots.ardupilot import process as ardupilot
 from ironbird.autopilots.ardupilot.process import find_program
+from ironbird.autopilots.ardupilot.version import VERSION as ARDUPILOT_VERSION
 from ironbird.autopilots.px4 import process as px4
 from ironbird.autopilots.px4.process import find_px4
 from ironbird.autopilots.px4.version import VERSION as PX4_VERSION
-from ironbird.autopilots.px4.version import version_in
 from ironbird.compiler import cache, native
 from ironbird.errors import IronbirdError, LinkError
 from ironbird.files.extras import PURPOSES, install, missing, packages_of
-from ironbird.host.process import GROUND_STATION_PORT
+from ironbird.host.process import GROUND_STATION_PORT, version_in
 
-ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
 ARDUPILOT, FREE_PORTS = "ArduPilot", "free ports"  # names of findings
 EXTRA = "extra "  # begins the names of findings about extras
@@ -40,7 +39,7 @@ class Port:
     number: int
     protocol: str  # tcp or udp
     used_for: str
-    ours: bool = True  # a link of Ironbird opens it; the others belong to other programs
+    ours: bool = True  # a link of Ironbird opens it; the others belong to the autopilot
     client: bool = False  # a ground station may hold it: it receives the autopilot there
 
 
@@ -52,14 +51,20 @@ class Finding:
     good: bool
     text: str
     cure: str = ""
+    optional: bool = False  # not installed, and needed only by those who use it
+
+    @property
+    def state(self) -> str:
+        """Its state in a word: ok, absent (optional and not installed), NOT OK."""
+        return "ok" if self.good else "absent" if self.optional else "NOT OK"
 
     def sentence(self) -> str:
         """The finding as one line of a table."""
-        return f"{'ok' if self.good else 'NOT OK'}: {self.text}" + (f"; {self.cure}" if self.cure else "")
+        return f"{self.state}: {self.text}" + (f"; {self.cure}" if self.cure else "")
 
     def data(self) -> dict[str, Any]:
         """The finding as a dictionary for JSON."""
-        return {"name": self.name, "good": self.good, "text": self.text, "cure": self.cure}
+        return {"name": self.name, "good": self.good, "state": self.state, "text": self.text, "cure": self.cure}
 
 
 @dataclass(frozen=True)
@@ -111,8 +116,11 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
     if busy is None:
         findings.append(Finding("ports", False, f"{proc}/net cannot be read", "ports are not checked on this system"))
         return findings
-    free = [port for port in ports() if (port.protocol, port.number) not in busy]
-    findings += [_busy(port, busy[port.protocol, port.number]) for port in ports() if port not in free]
+    uses: dict[tuple[str, int], list[Port]] = {}
+    for port in ports():
+        uses.setdefault((port.protocol, port.number), []).append(port)
+    free = [same[0] for key, same in uses.items() if key not in busy]
+    findings += [_busy(same, busy[key]) for key, same in uses.items() if key in busy]
     findings.append(Finding(FREE_PORTS, True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
     return findings
 
@@ -129,7 +137,7 @@ def shortened_list(findings: Sequence[Finding]) -> list[Finding]:
             shown.append(finding)
         elif finding is ardupilots[0]:
             names = ", ".join(one.name.removeprefix(f"{ARDUPILOT} ") for one in ardupilots)
-            shown.append(Finding(ARDUPILOT, False, f"no program of {names}", finding.cure))
+            shown.append(Finding(ARDUPILOT, False, f"no program of {names}", finding.cure, optional=True))
     return shown
 
 
@@ -160,7 +168,7 @@ def _autopilot(name: str, find: Callable[[], Path], pattern: re.Pattern[bytes]) 
         program = find()
     except LinkError as error:
         text, _, cure = str(error).partition(": set ")
-        return Finding(name, False, text, f"set {cure}" if cure else "")
+        return Finding(name, False, text, f"set {cure}" if cure else "", optional=True)
     return Finding(name, True, f"{program}, version {version_in(program, pattern) or 'unknown'}")
 
 
@@ -193,7 +201,11 @@ def _browser(programs: tuple[str, ...]) -> Finding:
         if path:
             return Finding("browser", True, f"{path}; opens report pages in tests")
     return Finding(
-        "browser", False, "not found; it opens report pages in tests", "install chromium to have them tested"
+        "browser",
+        False,
+        "not found; it opens report pages in tests",
+        "install chromium to have them tested",
+        optional=True,
     )
 
 
@@ -206,6 +218,7 @@ def _postgres() -> Finding:
             False,
             "not found; campaigns can be stored there",
             "install postgresql for campaigns of several machines; a file of SQLite serves one",
+            optional=True,
         )
     return Finding("PostgreSQL", True, f"{candidates[-1]}; campaigns can be stored there")
 
@@ -215,18 +228,21 @@ def _extra(name: str) -> Finding:
     if not (absent := missing(name)):
         return Finding(f"{EXTRA}{name}", True, f"installed; {PURPOSES[name]}")
     said = "not installed" if absent == packages_of(name) else f"without {', '.join(absent)}"
-    return Finding(f"{EXTRA}{name}", False, f"{said}; {PURPOSES[name]}", install(name))
+    return Finding(f"{EXTRA}{name}", False, f"{said}; {PURPOSES[name]}", install(name), optional=True)
 
 
 # ---------------------------------------------------------------------------------------------- ports
 
 
-def _busy(port: Port, held_by: list[Holder]) -> Finding:
-    who = ", ".join(map(str, held_by))
-    if port.client:
-        return Finding(f"{port.protocol} {port.number}", True, f"{who} listens ({port.used_for})")
-    cure = "end it, or use another instance" if port.ours else "an autopilot is running already; end it"
-    return Finding(f"{port.protocol} {port.number}", False, f"busy ({port.used_for}): {who}", cure)
+def _busy(uses: Sequence[Port], held_by: list[Holder]) -> Finding:
+    """Check of a port that a process holds; with several uses it is good only if the holder serves all of them."""
+    who, used_for = ", ".join(map(str, held_by)), "; ".join(port.used_for for port in uses)
+    name = f"{uses[0].protocol} {uses[0].number}"
+    if all(port.client for port in uses):
+        return Finding(name, True, f"{who} listens ({used_for})")
+    ours = any(port.ours for port in uses if not port.client)
+    cure = "end it, or use another instance" if ours else "end it if it is no autopilot that shall run meanwhile"
+    return Finding(name, False, f"busy, held by {who}; it is the port of: {used_for}", cure)
 
 
 def holders(proc: Path = Path("/proc")) -> dict[tuple[str, int], list[Holder]] | None:

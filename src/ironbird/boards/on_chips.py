@@ -24,7 +24,6 @@ from ironbird.boards.wire_faults import BrokenWires
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.host.process import AutopilotProcess
-from ironbird.host.virtual_time.run import owner_of_programs
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
@@ -71,9 +70,6 @@ class OnBoard(AutopilotProcess):
 
     def _to_keep(self, folder: Path) -> Sequence[Path]:
         return *super()._to_keep(folder), folder / "chips" / TRACE  # type: ignore[safe-super]
-
-    def _owner(self) -> tuple[int, int] | None:
-        return owner_of_programs(f"{self.name} on chips")
 
     def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
         assert self.served is not None

@@ -40,7 +40,10 @@ def doctor(
     as_json: JsonOption = False,
     strict: StrictOption = False,
 ) -> None:
-    """Say what is installed (autopilots, compiler, extras), which ports are busy and by whom, and what to do."""
+    """Say what is installed (autopilots, compiler, extras), which ports are busy and by whom, and what to do.
+
+    Ends with 1 if something is NOT OK, with --strict also if something optional is absent.
+    """
     from ironbird.autopilots.doctor import examine, shortened_list
 
     with errors(), working("looking at programs and ports"):
@@ -48,12 +51,9 @@ def doctor(
     if as_json:
         print_json({"findings": [finding.data() for finding in findings]}, "ironbird/doctor/1")
     else:
-        rows = [
-            (finding.name, "ok" if finding.good else "NOT OK", finding.text, finding.cure)
-            for finding in shortened_list(findings)
-        ]
+        rows = [(finding.name, finding.state, finding.text, finding.cure) for finding in shortened_list(findings)]
         print_columns(("thing", "state", "what was found", "what to do"), rows, "Doctor")
-    if strict and not all(finding.good for finding in findings):
+    if not all(finding.good or (finding.optional and not strict) for finding in findings):
         raise typer.Exit(1)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import mmap
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,7 +25,7 @@ from pathlib import Path
 
 from ironbird.errors import LinkError
 from ironbird.host import guard
-from ironbird.host.virtual_time.run import VirtualRun, become
+from ironbird.host.virtual_time.run import VirtualRun, become, owner_of_programs
 
 GONE_S = 5.0  # s, limit for a program to end after it was asked to
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
@@ -37,6 +39,7 @@ PASSED = (
     "ASAN_OPTIONS", "UBSAN_OPTIONS",
 )  # fmt: skip
 PASS_VARIABLE = "IRONBIRD_PASS"
+KEEP_USER_VARIABLE = "IRONBIRD_KEEP_USER"  # if set, root's programs stay root's in real time
 GROUND_STATION_PORT = 14550  # UDP port where QGroundControl and other ground stations listen
 REST_S = 60.0  # s of wall time, limit for all threads of a program in virtual time to block
 MOST_PATH = 107  # characters, longest path of a local socket
@@ -64,6 +67,16 @@ def passed_on() -> dict[str, str]:
 def is_program(path: Path) -> bool:
     """Whether a file exists and can be executed."""
     return path.is_file() and os.access(path, os.X_OK)
+
+
+def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
+    """A version text that a pattern matches in a program's binary; empty if there is none."""
+    try:
+        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            match = pattern.search(text)
+            return match.group(1).decode() if match else ""
+    except (OSError, ValueError):  # no permission, or an empty file
+        return ""
 
 
 def bind(kind: int, port: int) -> socket.socket | None:
@@ -101,16 +114,16 @@ def free_tcp_port(first: int, step: int) -> int:
     return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
 
 
-def short_place(prefix: str) -> str:
-    """Parent folder for a run in virtual time: its path is short enough for sockets and accessible to other users."""
+def place_of_runs(prefix: str, *, short: bool) -> str:
+    """Parent folder for a program's own: open to others if root starts it, and `short` enough for sockets in it."""
     usual = tempfile.gettempdir()
     for place in (usual, SHORT_PLACE):
-        short = len(place) + len(prefix) + len(SOCKET) <= MOST_PATH
-        if short and os.access(place, os.W_OK) and (os.geteuid() != 0 or is_open_to_all(Path(place))):
+        fits = not short or len(place) + len(prefix) + len(SOCKET) <= MOST_PATH
+        if fits and os.access(place, os.W_OK) and (os.geteuid() != 0 or is_open_to_all(Path(place))):
             return place
     raise LinkError(
-        f"virtual time: {usual} has too long a path for sockets ({MOST_PATH} characters) or is closed to other users, "
-        f"as whom root starts programs, and {SHORT_PLACE} cannot be used: set TMPDIR to a shorter folder"
+        f"{usual} is closed to other users, as whom root starts programs, or has too long a path for the sockets of "
+        f"virtual time ({MOST_PATH} characters), and {SHORT_PLACE} cannot be used: set TMPDIR to another folder"
     )
 
 
@@ -169,7 +182,7 @@ class AutopilotProcess(ABC):
             return self.folder
         if self.keep is not None:
             self.keep.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix, dir=short_place(self.prefix) if virtual else None))
+        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix, dir=place_of_runs(self.prefix, short=virtual)))
         atexit.register(self.stop)
         command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder)]
         command += map(str, () if virtual else self._locked())
@@ -222,6 +235,8 @@ class AutopilotProcess(ABC):
                 self.stop()
                 other = isinstance(error, PermissionError) and owner is not None
                 hint = "; it is not run as root but as 'nobody', who must be able to read its folder" if other else ""
+                if other and self.run is None:
+                    hint += f" (in real time {KEEP_USER_VARIABLE}=1 keeps the user)"
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}{hint}") from None
         if run is not None:
             run.share_processor_with(self._process.pid)
@@ -229,7 +244,9 @@ class AutopilotProcess(ABC):
 
     def _owner(self) -> tuple[int, int] | None:
         """User and group id that the program gets if this process runs as root; None: the same user."""
-        return self.run.owner if self.run is not None else None
+        if self.run is None and os.environ.get(KEEP_USER_VARIABLE):
+            return None
+        return owner_of_programs(self.name)
 
     def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Environment variables of the process."""

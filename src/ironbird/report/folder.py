@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,10 +29,15 @@ FILES = (
 )  # fmt: skip
 
 
+# Logs of an autopilot as it names them: PX4 by the time of day, ArduPilot by a number
+AUTOPILOT_LOG = re.compile(r"\d\d_\d\d_\d\d(_replayed)?\.ulg|\d{8}\.BIN")
+
+
 def clear_flight_folder(folder: Path) -> None:
     """Remove the results of an earlier flight, so that they are not taken for those of one that fails."""
     try:
-        for name in FILES:
+        old = [path.name for path in folder.iterdir() if AUTOPILOT_LOG.fullmatch(path.name)] if folder.is_dir() else []
+        for name in (*FILES, *old):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise IronbirdError(f"cannot remove the results of an earlier flight from {folder}: {error}") from error

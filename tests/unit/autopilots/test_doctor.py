@@ -68,6 +68,14 @@ def test_a_ground_station_that_listens_is_no_fault_and_its_port_is_named_when_fr
     assert {"tcp 5760", "udp 14540", "udp 13280", "udp 14560"} <= set(free) and "udp 14550" not in free
 
 
+def test_a_port_with_several_uses_is_busy_unless_its_holder_serves_them_all(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "udp").write_text(UDP.replace(":38CC", ":38F4"))  # 14580
+    (found,) = (f for f in examine(tmp_path) if f.name == "udp 14580")
+    assert not found.good and "held by a process of another user" in found.text
+    assert "PX4 0 itself; ground station of ArduPilot 3" in found.text
+
+
 def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "px4" / "bin" / "px4", b"x\0v1.6.10-rc1\0v1.17.0\0y")
     (tmp_path / "px4" / "etc" / "init.d-posix").mkdir(parents=True)
@@ -102,14 +110,19 @@ def test_extras_are_listed_with_the_command_that_installs_them(monkeypatch: pyte
     assert found["logs"].text.startswith("without mcap;") and found["app"].text.startswith("installed;")
 
 
-def test_the_command_ends_well_unless_strict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_ends_with_1_if_something_is_not_ok_and_strict_also_if_something_is_absent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("IRONBIRD_PX4", "IRONBIRD_ARDUPILOT"):
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(doctor, "holders", lambda proc: {})
 
     plain = CliRunner().invoke(app, ["doctor", "--json"])
     strict = CliRunner().invoke(app, ["doctor", "--strict"])
+    monkeypatch.setattr(doctor, "holders", lambda proc: {("udp", 14580): [doctor.Holder(77, "other")]})
+    held = CliRunner().invoke(app, ["doctor"])
 
-    assert plain.exit_code == 0 and strict.exit_code == 1
-    assert {"name", "good", "text", "cure"} == set(json.loads(plain.stdout)["findings"][0])
-    assert "NOT OK" in strict.stdout
+    assert plain.exit_code == 0 and strict.exit_code == 1 and held.exit_code == 1
+    assert {"name", "good", "state", "text", "cure"} == set(json.loads(plain.stdout)["findings"][0])
+    assert "absent" in strict.stdout and "NOT OK" not in strict.stdout and "NOT OK" in held.stdout

@@ -181,7 +181,7 @@ def test_doctor_has_one_row_for_ardupilot_and_one_for_free_ports() -> None:
     ports = Finding("free ports", True, "tcp 4560, udp 14580, tcp 4561, udp 9002, tcp 4562, udp 14580")
     shown = shortened_list([*none, ports])
     assert shown == [
-        Finding("ArduPilot", False, "no program of copter, plane", "set it"),
+        Finding("ArduPilot", False, "no program of copter, plane", "set it", optional=True),
         Finding("free ports", True, "tcp 4560-4562; udp 9002, 14580"),
     ]
     there = [Finding("ArduPilot copter", True, "/bin/arducopter"), none[1]]

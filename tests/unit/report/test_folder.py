@@ -154,6 +154,8 @@ def test_results_of_an_earlier_flight_do_not_stand_as_those_of_one_that_failed(f
     write_flight_folder(flight, tmp_path, csv=True)
     (tmp_path / "notes.txt").write_text("of somebody")
     (tmp_path / "mine.ulg").write_text("of somebody")
+    for name in ("07_14_23.ulg", "07_57_05_replayed.ulg", "00000001.BIN"):
+        (tmp_path / name).write_text("the autopilot's log")
     clear_flight_folder(tmp_path)
     assert names(tmp_path) == {"notes.txt", "mine.ulg"}
     clear_flight_folder(tmp_path / "missing")

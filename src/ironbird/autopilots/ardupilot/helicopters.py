@@ -36,7 +36,7 @@ def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
     params: Params = {
         "FRAME_CLASS": Param(wiring.frame_class, "helicopter"),
         "FS_THR_ENABLE": Param(0, "no remote control on the rig"),
-        "RTL_ALT": Param(1500, "cm"),
+        "RTL_ALT_M": Param(15, "m"),
         **RANGEFINDER,
         "RC8_OPTION": Param(0, "its switch would be on from the start"),
         "RC7_OPTION": Param(32, "motor interlock: off until the ground station switches the rotor on"),

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from ironbird.autopilots.ardupilot.channels import Wiring, fit_of, wire
 from ironbird.autopilots.ardupilot.rotors import RANGEFINDER, copter_params
-from ironbird.protocols.parm_file import Param, Params, merge, write_parm
+from ironbird.protocols.parm_file import Param, Params, merge
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
-
-
-def params_for(spec: VehicleSpec) -> str:
-    """Text of the .parm file of a vehicle."""
-    return write_parm(vehicle_params(spec), f"{spec.title}: made from its vehicle file")
 
 
 def vehicle_params(spec: VehicleSpec) -> Params:
@@ -32,9 +27,7 @@ def board_params(spec: MulticopterSpec) -> Params:
         **{f"INS_ACCOFFS_{axis}": Param(1e-4, "not zero: it counts as calibrated") for axis in "XYZ"},
         **{f"COMPASS_OFS_{axis}": Param(0.1, "the same") for axis in "XYZ"},
     }
-    # No rangefinder on the board; RTL_ALT got another name in 4.8, with the same default
-    absent = {*RANGEFINDER, "RTL_ALT"}
-    return {name: param for name, param in merge(params, calibrated).items() if name not in absent}
+    return {name: param for name, param in merge(params, calibrated).items() if name not in RANGEFINDER}  # no such
 
 
 def _common() -> Params:

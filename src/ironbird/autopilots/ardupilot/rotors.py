@@ -34,7 +34,7 @@ def copter_params(spec: MulticopterSpec, wiring: Wiring) -> Params:
         "FRAME_CLASS": Param(wiring.frame_class, "same places and spins of the rotors"),
         "FRAME_TYPE": Param(wiring.frame_type, "the same"),
         "FS_THR_ENABLE": Param(0, "no remote control on the rig"),
-        "RTL_ALT": Param(1500, "cm"),
+        "RTL_ALT_M": Param(15, "m"),
         **RANGEFINDER,
         **motor_params(spec, "MOT_", "ATC_RAT_"),
         **battery_params(spec),

@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import json
 import lzma
-import mmap
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from pathlib import Path
 from ironbird.autopilots.px4.airframe import Airframe, Params
 from ironbird.autopilots.px4.process import Program
 from ironbird.errors import LinkError, shortened
+from ironbird.host.process import version_in
 
 # From 1.10 on; PX4 carries texts of older versions for a test of itself
 VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
@@ -137,16 +137,6 @@ def release_of(program: Program) -> Release:
 @functools.lru_cache(maxsize=8)
 def _release(program: Program, changed_ns: int, size: int) -> Release:
     return Release(version_in(program.binary, VERSION), _parameters(program.etc / PARAMETERS))
-
-
-def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
-    """A version text that a pattern matches in a program's binary; empty if there is none."""
-    try:
-        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            match = pattern.search(text)
-            return match.group(1).decode() if match else ""
-    except (OSError, ValueError):  # no permission, or an empty file
-        return ""
 
 
 def _parameters(path: Path) -> frozenset[str]:

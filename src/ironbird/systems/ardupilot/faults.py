@@ -10,30 +10,19 @@ from __future__ import annotations
 
 import math
 import random
-import socket
-import struct
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Fault, Injection
-from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.atmosphere import pressure_at_Pa, pressure_height_m
-from ironbird.protocols.mavlink.codec import Packer, Parser
-from ironbird.protocols.mavlink.dialect import HEARTBEAT, PARAM_SET, PARAM_VALUE
-from ironbird.protocols.mavlink.numbers import MAV_COMP_ID_AUTOPILOT1, MAV_COMP_ID_MISSIONPLANNER, MAV_PARAM_TYPE_REAL32
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
-from ironbird.transport.peers import Doorkeeper
+from ironbird.systems.ardupilot.parameters import ANSWER_S, TRIES, ParameterLink, as_float32
 
-VIRTUAL_PORT = 14660  # of this link, in virtual time
-POLL_TICKS = 10  # period of polling
-MOST_PACKETS = 100  # taken at once
 MOVING_S = 0.1  # s between two values of a parameter that changes with time
 RAMP_STEPS = 50
-ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time
 METRES_PER_DEGREE = 111319.49  # of ArduPilot's earth: 0.011131884502145034 m per 1e-7 degrees [ArduPilotCode]
 MILLIGAUSS_PER_T = 1e7
 FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
@@ -41,7 +30,6 @@ PASCAL_PER_METRE = 12.0  # density times gravity at sea level
 UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is uniform between plus and minus the number: deviation = number / sqrt(3)
 SATELLITES, FEWEST_SATELLITES = 10, 4  # of ArduPilot's receivers; those below which a receiver has no fix
 REPLACED_SCALE = 1e-3  # of a compass whose offset replaces its field: a thousandth of the earth's field remains
-GROUND_SYSTEM = 254  # of this link; the built-in ground station is 255
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
 
@@ -347,12 +335,12 @@ def level(injection: Injection, time_s: float) -> float:
 
 @dataclass
 class FaultDriver:
-    """Sets the parameters of all faults that ArduPilot simulates itself; ArduPilot's --serial1 sends to `port`."""
+    """Sets the parameters of all faults that ArduPilot simulates itself."""
 
     rig: Rig
     injections: Sequence[Injection]
     note: Callable[[Rig, str, str], None]
-    process: AutopilotProcess | None = None
+    link: ParameterLink
     echoes: list[Echo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -364,35 +352,11 @@ class FaultDriver:
             if plan.route == "parameters":
                 numbers = random.Random(f"{self.rig.state.seed_of(0)} {injection.text()}")  # repeats with the flight
                 self._runs.append(_Run(injection, plan, _trigger(self.rig, injection), numbers=numbers))
-        run = self.process.run if self.process is not None else None
-        if run is not None:
-            self._socket, self.port = run.datagrams(VIRTUAL_PORT), VIRTUAL_PORT
-        else:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._socket.bind(("127.0.0.1", 0))
-            self._socket.setblocking(False)
-            self.port = int(self._socket.getsockname()[1])
-        self._virtual = run is not None
-        self.door = Doorkeeper("udp", self.port, None)
-        self._peer: Any = None
-        self._target = (1, 1)
-        self._packer, self._parser = Packer(GROUND_SYSTEM, MAV_COMP_ID_MISSIONPLANNER), Parser()
         self._orders: dict[str, _Order] = {}
-        self._next_tick = 0
-
-    def close(self) -> None:
-        """Close the UDP port of the driver."""
-        self._socket.close()
+        self.link.listeners.append(self.take)
 
     def poll(self) -> None:
-        """Send parameters that are due and read confirmations; cheap if nothing is due."""
-        tick = self.rig.state.tick
-        if tick < self._next_tick:
-            return
-        self._next_tick = tick + POLL_TICKS
-        if self.process is not None:
-            self.process.settle()
-        self._listen()
+        """Send parameters that are due."""
         changed: dict[str, tuple[Setting, bool]] = {}
         for run in self._runs:
             for setting, quiet in self._follow(run).items():
@@ -478,46 +442,22 @@ class FaultDriver:
         )
 
     def _order(self, name: str, value: float, quiet: bool, shares: Shares) -> None:
-        value = float(struct.unpack("<f", struct.pack("<f", value))[0])
-        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self._wall_s(), quiet, shares)
-        self._say(name, value)
-
-    def _say(self, name: str, value: float) -> None:
-        if self._peer is None:
-            return
-        self._packer.add(PARAM_SET, value, *self._target, name.encode(), MAV_PARAM_TYPE_REAL32)
-        self._socket.sendto(self._packer.take(), self._peer)
+        value = as_float32(value)
+        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self.link.wall_s(), quiet, shares)
+        self.link.set(name, value)
 
     def _remind(self) -> None:
-        wall, now = self._wall_s(), self.rig.time_s
+        wall, now = self.link.wall_s(), self.rig.time_s
         for name, order in self._orders.items():
             if wall - order.sent_wall > ANSWER_S and now - order.sent_s > ANSWER_S:
                 if order.tries >= TRIES:
                     raise LinkError(f"ArduPilot did not confirm {name} = {order.value:g}, sent {order.tries} times")
                 order.tries += 1
                 order.sent_s, order.sent_wall = now, wall
-                self._say(name, order.value)
+                self.link.set(name, order.value)
 
-    def _wall_s(self) -> float:
-        return self.rig.time_s if self._virtual else time.perf_counter()
-
-    def _listen(self) -> None:
-        for _ in range(MOST_PACKETS):
-            try:
-                data, peer = self._socket.recvfrom(4096)
-            except OSError:  # no packet, or ArduPilot has ended: the limit of retries reports it
-                return
-            if not self._virtual and not self.door.lets_in(peer):
-                continue
-            self._peer = peer
-            for number, payload, system, component in self._parser.feed(data):
-                if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others arrive as well
-                    self._target = (system, component)
-                elif number == PARAM_VALUE.id:
-                    value, _, _, letters, _ = PARAM_VALUE.unpack(payload)
-                    self._confirm(letters.rstrip(b"\0").decode(errors="replace"), value)
-
-    def _confirm(self, name: str, value: float) -> None:
+    def take(self, name: str, value: float) -> None:
+        """Take a parameter that ArduPilot has told: the confirmation of an order, or none."""
         order = self._orders.get(name)
         if order is None or not _same(value, order.value):
             return

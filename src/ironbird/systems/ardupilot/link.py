@@ -22,17 +22,20 @@ from typing import Any
 import numpy as np
 
 from ironbird.autopilots.ardupilot.channels import SCALES, Wiring, wire
-from ironbird.autopilots.ardupilot.params import params_for
-from ironbird.autopilots.ardupilot.process import PHYSICS_PORT, PORT_STEP, ArduPilotProcess
+from ironbird.autopilots.ardupilot.params import vehicle_params
+from ironbird.autopilots.ardupilot.process import PHYSICS_PORT, PORT_STEP, ArduPilotProcess, find_program
+from ironbird.autopilots.ardupilot.version import release_of
 from ironbird.compiler.native_text import load_texts
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.host.virtual_time.run import VirtualRun
+from ironbird.protocols.parm_file import parse_parm, write_parm
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
 from ironbird.systems.ardupilot.faults import FaultDriver
+from ironbird.systems.ardupilot.parameters import ParameterLink, PresenceCheck
 from ironbird.transport.peers import Doorkeeper
 from ironbird.vehicles import places as at
 
@@ -44,7 +47,7 @@ RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 4
 RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
 PAUSE_S = 0.5  # after so long a pause of the simulation, repeats may be waiting in the socket
 SLICE_S = 0.05  # s between two checks of the process and the deadline
-WIND_TICKS = 20
+WIND_TICKS, PARAMETER_TICKS = 20, 10  # periods of the wind, and of what is said about parameters
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
 # would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
 GOODBYE_S = 2.0  # for writing its log
@@ -91,7 +94,10 @@ class ArduPilot(ControlSystem):
         self.spin_s = spin_s
         self.rc = tuple(rc)
         self.injections = tuple(injections)
+        self.parameters: ParameterLink | None = None
         self.faults: FaultDriver | None = None
+        self._presence: PresenceCheck | None = None
+        self._parameter_tick = 0
         self.frame_rate_hz = 0
         self.pwm: tuple[int, ...] = ()
         self._socket: socket.socket | None = None
@@ -125,23 +131,24 @@ class ArduPilot(ControlSystem):
         self._run = own.run if own is not None else None
         self._socket = self._run.datagrams(PHYSICS_PORT) if self._run is not None else self._open(own is not None)
         self._receive = self._socket.recvfrom_into
-        if self.injections or self._run is not None:  # in virtual time a flight without faults has the same links
-            self.faults = FaultDriver(rig, self.injections, self.note, own)
-        if own is not None:
-            fault_port = self.faults.port if self.faults is not None else None
+        if self.injections or own is not None:
+            self.parameters = ParameterLink(rig, own)
+            self.faults = FaultDriver(rig, self.injections, self.note, self.parameters)
+        if own is not None and self.parameters is not None:
             # Its water begins at the height of the sea
             home = spec.home.model_copy(update={"height_m": 0.0}) if wiring.firmware == "ardusub" else spec.home
+            release = release_of(find_program(wiring.firmware, own.where))
+            params = release.named(vehicle_params(spec))
             own.start(
                 wiring.firmware,
-                params_for(spec),
+                write_parm(params, f"{spec.title}: made from its vehicle file"),
                 home=home,
                 physics_port=PHYSICS_PORT if self._run is not None else self._socket.getsockname()[1],
                 rate_hz=RATE_HZ,
-                second_port=fault_port,
+                second_port=self.parameters.port,
             )
-            self._door.pid = own.pid
-            if self.faults is not None:
-                self.faults.door.pid = own.pid
+            self._door.pid = self.parameters.door.pid = own.pid
+            self._presence = PresenceCheck(self.parameters, [*params, *parse_parm(own.params)], release.title())
         self._wait(rig, self.first_patience_s)
         if self._run is not None:
             self._run.zero_is_now()
@@ -169,8 +176,8 @@ class ArduPilot(ControlSystem):
                 self._say_goodbye()
                 self.process.stop()
         finally:
-            if self.faults is not None:
-                self.faults.close()
+            if self.parameters is not None:
+                self.parameters.close()
             if self._socket is not None:
                 self._socket.close()
                 self._socket = None
@@ -230,8 +237,7 @@ class ArduPilot(ControlSystem):
                 self._wait(rig, self.patience_s)
             self._answer(ahead)
         self._pending = self.step_ticks > 1  # ArduPilot goes on while the vehicle steps
-        if self.faults is not None:
-            self.faults.poll()
+        self._poll_parameters(rig)
 
     def _exchange_virtual(self, rig: Rig, run: VirtualRun) -> None:
         """`exchange` in virtual time: replies do not depend on ArduPilot's packets, so all are sent at once."""
@@ -243,6 +249,18 @@ class ArduPilot(ControlSystem):
         self._apply(rig)  # what followed the state as it is now
         for _ in range(1, self.step_ticks):
             self._wait_virtual(rig, run)
+        self._poll_parameters(rig)
+
+    def _poll_parameters(self, rig: Rig) -> None:
+        """Check the parameters and set those of faults; cheap if nothing is due."""
+        if self.parameters is None or rig.state.tick < self._parameter_tick:
+            return
+        self._parameter_tick = rig.state.tick + PARAMETER_TICKS
+        if self.process is not None:
+            self.process.settle()
+        self.parameters.poll()
+        if self._presence is not None:
+            self._presence.poll()
         if self.faults is not None:
             self.faults.poll()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from ironbird.autopilots.ardupilot.channels import SCALES, Wiring, wire
 from ironbird.autopilots.ardupilot.params import board_params
 from ironbird.autopilots.ardupilot.process import ArduPilotProcess
+from ironbird.autopilots.ardupilot.version import release_of
 from ironbird.boards.board import Board
 from ironbird.boards.on_chips import OnBoard, OnChips, Pulse
 from ironbird.errors import LinkError
@@ -93,7 +94,8 @@ class ArduPilotOnChipsProcess(OnBoard, ArduPilotProcess):
         """Start ArduPilot with the vehicle's parameters; its log and storage are in its folder."""
         self.program = find_board_ardupilot(self.board.id, self.where, wire(spec).firmware)
         folder = self._make_folder()
-        text = write_parm(chip_params(spec, self.board.id), f"{spec.title}: made from its vehicle file")
+        params = release_of(self.program).named(chip_params(spec, self.board.id))
+        text = write_parm(params, f"{spec.title}: made from its vehicle file")
         (folder / "vehicle.parm").write_text(text + self.params)
         for name in ("logs", "terrain", "storage"):
             (folder / name).mkdir()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironbird.autopilots.ardupilot.channels import wire
-from ironbird.autopilots.ardupilot.params import params_for, vehicle_params
+from ironbird.autopilots.ardupilot.params import vehicle_params
 from ironbird.autopilots.ardupilot.rotors import SPIN_MAX, SPIN_MIN, thrust_expo
 from ironbird.errors import LinkError
 from ironbird.protocols.parm_file import NAME, Param, merge, parse_parm, write_parm
@@ -44,7 +44,7 @@ def test_any_text_is_read_or_refused_with_its_line(text: str) -> None:
 
 
 def test_broken_lines_are_refused_or_read_but_never_crash() -> None:
-    good = params_for(load_spec("quad_f450"))
+    good = write_parm(vehicle_params(load_spec("quad_f450")))
     generator = random.Random(1)
     for _ in range(300):
         letters = list(good)
@@ -152,7 +152,7 @@ def test_every_vehicle_that_is_wired_has_parameters_with_reasons() -> None:
             wiring = wire(spec)
         except LinkError:
             continue
-        params = parse_parm(params_for(spec))
+        params = parse_parm(write_parm(vehicle_params(spec)))
         assert all(param.why for param in params.values()), vehicle
         for channel in wiring.channels:
             assert params[f"SERVO{channel.number}_FUNCTION"].value == channel.function

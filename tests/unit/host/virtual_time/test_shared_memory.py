@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import LinkError
-from ironbird.host.process import SHORT_PLACE, short_place
+from ironbird.host.process import SHORT_PLACE, place_of_runs
 from ironbird.host.virtual_time.run import Outcome, VirtualRun, _used_s
 
 
@@ -54,9 +54,9 @@ def test_the_folder_of_a_run_is_where_paths_of_its_sockets_are_short_enough(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     deep = tmp_path / ("a" * 90)
     deep.mkdir()
-    assert short_place("ironbird-px4-") in (str(tmp_path), SHORT_PLACE)
+    assert place_of_runs("ironbird-px4-", short=True) in (str(tmp_path), SHORT_PLACE)
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    assert short_place("ironbird-px4-") == SHORT_PLACE
+    assert place_of_runs("ironbird-px4-", short=True) == SHORT_PLACE
     monkeypatch.setattr("ironbird.host.process.SHORT_PLACE", str(deep))
-    with pytest.raises(LinkError, match="set TMPDIR to a shorter folder"):
-        short_place("ironbird-px4-")
+    with pytest.raises(LinkError, match="set TMPDIR to another folder"):
+        place_of_runs("ironbird-px4-", short=True)

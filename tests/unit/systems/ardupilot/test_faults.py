@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import socket
 import time
@@ -30,6 +31,7 @@ from ironbird.systems.ardupilot.faults import (
     parameter,
     plan_of,
 )
+from ironbird.systems.ardupilot.parameters import ParameterLink
 
 MADE_BY_ARDUPILOT = ("gnss.position", "gnss.velocity", "mag", "baro")
 
@@ -141,17 +143,19 @@ def test_a_velocity_can_be_made_noisy_and_not_be_shifted() -> None:
 def test_noise_is_new_at_each_setting_and_the_same_in_each_flight() -> None:
     def ordered(seed: int) -> list[float]:
         noisy = make_rig("quad_f450", until_s=20.0, log=[], seed=seed)
-        driver = FaultDriver(noisy, [parse_fault("gnss.position_noise@1:instance=1,severity=0.5")], lambda *_: None)
+        noise = parse_fault("gnss.position_noise@1:instance=1,severity=0.5")
+        driver = FaultDriver(noisy, [noise], lambda *_: None, ParameterLink(noisy))
         found: list[float] = []
         try:
             for _ in range(400):
                 noisy.step(10)
+                driver.link.poll()
                 driver.poll()
                 (z,) = (order.value for name, order in driver._orders.items() if name.endswith("_Z"))
                 if not found or found[-1] != z:
                     found.append(z)
         finally:
-            driver.close()
+            driver.link.close()
         return found
 
     first = ordered(7)
@@ -186,11 +190,14 @@ def test_a_compass_bias_goes_against_ardupilots_offset() -> None:
 
 def test_an_axis_alone_is_set_alone() -> None:
     rig = make_rig("quad_f450", until_s=1.0, log=[])
-    driver = FaultDriver(rig, [parse_fault("gnss.position_bias@1:instance=1,axis=1")], lambda *_: None)
+    driver = FaultDriver(
+        rig, [parse_fault("gnss.position_bias@1:instance=1,axis=1")], lambda *_: None, ParameterLink(rig)
+    )
     rig.step(1)
+    driver.link.poll()
     driver.poll()
     assert list(driver._orders) == ["SIM_GPS1_GLTCH_Y"]
-    driver.close()
+    driver.link.close()
 
 
 @pytest.mark.parametrize(
@@ -250,6 +257,7 @@ def run(driver: FaultDriver, autopilot: Autopilot, rig: Rig, until_s: float) -> 
     autopilot.beat()
     while rig.time_s < until_s:
         rig.step(10)
+        driver.link.poll()
         driver.poll()
         autopilot.listen()
 
@@ -261,13 +269,16 @@ def notes() -> list[tuple[float, str]]:
 
 def drive(rig: Rig, notes: list[tuple[float, str]], *texts: str) -> Iterator[tuple[FaultDriver, Autopilot]]:
     driver = FaultDriver(
-        rig, [parse_fault(text) for text in texts], lambda r, kind, text: notes.append((r.time_s, text))
+        rig,
+        [parse_fault(text) for text in texts],
+        lambda r, kind, text: notes.append((r.time_s, text)),
+        ParameterLink(rig),
     )
-    autopilot = Autopilot(driver.port)
+    autopilot = Autopilot(driver.link.port)
     try:
         yield driver, autopilot
     finally:
-        driver.close()
+        driver.link.close()
         autopilot.socket.close()
 
 
@@ -311,8 +322,8 @@ def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
         "gnss.position_bias@1:instance=1,axis=2,severity=0.5,start=1.5,end=3",
     )
     first, second = (parse_fault(text) for text in texts)
-    driver = FaultDriver(rig, [first, second], lambda *_: None)
-    autopilot = Autopilot(driver.port)
+    driver = FaultDriver(rig, [first, second], lambda *_: None, ParameterLink(rig))
+    autopilot = Autopilot(driver.link.port)
     try:
         heights = []
         for until_s in (1.4, 1.9, 2.5, 3.5):
@@ -323,7 +334,7 @@ def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
         assert [witness.size for witness in own if witness] == pytest.approx([30.0, 15.0])
         assert [witness.first_s for witness in own if witness] == pytest.approx([1.0, 1.5], abs=0.05)
     finally:
-        driver.close()
+        driver.link.close()
         autopilot.socket.close()
 
 
@@ -332,14 +343,14 @@ def test_a_fault_that_never_began_has_no_witness_of_another_on_the_same_paramete
 ) -> None:
     acts = parse_fault("gnss.position_bias@1:instance=1,start=1,end=2")
     never = parse_fault("gnss.position_drift@1:instance=1,start=15")
-    driver = FaultDriver(rig, [acts, never], lambda *_: None)
-    autopilot = Autopilot(driver.port)
+    driver = FaultDriver(rig, [acts, never], lambda *_: None, ParameterLink(rig))
+    autopilot = Autopilot(driver.link.port)
     try:
         run(driver, autopilot, rig, 3.0)
         assert (idle := driver.acted(never)) is not None and math.isnan(idle.first_s) and idle.size == 0.0
         assert (own := driver.acted(acts)) is not None and own.size > 0.0
     finally:
-        driver.close()
+        driver.link.close()
         autopilot.socket.close()
 
 
@@ -372,8 +383,9 @@ def test_a_trigger_starts_it(rig: Rig, notes: list[tuple[float, str]]) -> None:
 
 
 def test_a_trigger_that_the_run_does_not_know_is_refused(rig: Rig) -> None:
-    with pytest.raises(LinkError, match="no event with its trigger"):
-        FaultDriver(rig, [parse_fault("mag.dropout@1:instance=1,when=body.height > 5 m")], lambda *_: None)
+    fault, link = parse_fault("mag.dropout@1:instance=1,when=body.height > 5 m"), ParameterLink(rig)
+    with contextlib.closing(link), pytest.raises(LinkError, match="no event with its trigger"):
+        FaultDriver(rig, [fault], lambda *_: None, link)
 
 
 def test_lost_orders_are_sent_again_and_silence_is_an_error(
@@ -386,6 +398,7 @@ def test_lost_orders_are_sent_again_and_silence_is_an_error(
         autopilot.beat()
         while rig.time_s < 1.0:
             rig.step(10)
+            driver.link.poll()
             driver.poll()
             autopilot.listen()
             time.sleep(0.002)
@@ -396,6 +409,7 @@ def test_lost_orders_are_sent_again_and_silence_is_an_error(
         with pytest.raises(LinkError, match="did not confirm SIM_BARO_FREEZE = 1, sent 4 times"):
             while rig.time_s < 10.0:
                 rig.step(10)
+                driver.link.poll()
                 driver.poll()
                 time.sleep(0.002)
 
