@@ -7,6 +7,7 @@
 #   cppcheck    looks at exported C (rules of MISRA)
 #   wine64      runs the Windows library of an exported model
 #   postgresql  the store of campaigns on a server
+#   nodejs      runs exported WebAssembly modules (version 18 or later)
 #   valgrind    counts the kernel's instructions by part
 #   zsh, fish  shells in which Tab completes names, beside bash
 #   i2c-tools, gpsd, gpsd-clients  programs of others that read our chips
@@ -21,6 +22,7 @@ command -v cppcheck >/dev/null || packages+=(cppcheck)
 command -v wine64 >/dev/null || [ -e /usr/lib/wine/wine64 ] || packages+=(wine64)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
+command -v node >/dev/null || packages+=(nodejs)
 command -v valgrind >/dev/null || packages+=(valgrind)
 command -v zsh >/dev/null || packages+=(zsh)
 command -v fish >/dev/null || packages+=(fish)
@@ -28,7 +30,7 @@ command -v i2cget >/dev/null || [ -x /usr/sbin/i2cget ] || packages+=(i2c-tools)
 command -v gpsd >/dev/null || [ -x /usr/sbin/gpsd ] || packages+=(gpsd)
 command -v gpspipe >/dev/null || packages+=(gpsd-clients)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu, chromium, gcc, libc6-dev, cppcheck, wine64, postgresql, valgrind, zsh, fish, i2c-tools, gpsd, gpsd-clients"
+    echo "   all there: qemu, chromium, gcc, libc6-dev, cppcheck, wine64, postgresql, nodejs, valgrind, zsh, fish, i2c-tools, gpsd, gpsd-clients"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

@@ -150,7 +150,7 @@ def export(
     Parameters
     ----------
     kind : str
-        c, library, rflysim, fmu2, fmu3, cortex-m or realtime.
+        c, library, rflysim, fmu2, fmu3, wasm, cortex-m or realtime.
     vehicle : str or Path
         Catalogue name, or a TOML file.
     folder : str or Path, optional

@@ -71,6 +71,10 @@ KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib
 QUICK, ONLY = "IRONBIRD_QUICK", "only"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build saves time
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
+WASM_FLAGS = [  # no relaxed operations: their results may differ between machines
+    "-target", "wasm32-freestanding", "-mbulk-memory", "-mno-relaxed-simd", "-fno-slp-vectorize", "-fno-vectorize",
+    "-Wl,--no-entry", "-Wl,--export-dynamic", "-Wl,--export=__heap_base",
+]  # fmt: skip
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
 PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.28"]  # the oldest supported glibc
 
@@ -220,6 +224,22 @@ def build_preload(text: str) -> bytes:
     return _content(path, lambda: _compile_with(flags, text, path, ["-ldl", "-lpthread"]))
 
 
+def build_wasm(text: str, *, stack: int, memory: int, what: str = NATIVE) -> bytes:
+    """Bytes of the WebAssembly module of a kernel for one lane, compiled or from the cache.
+
+    It imports nothing; it may take `memory` bytes in all, of which `stack` are its own stack.
+    """
+    flags = [
+        *(flag for flag in FLAGS if flag not in ("-fPIC", "-shared")), *_ZIG_FLAGS, *WASM_FLAGS, "-DIB_W=1",
+        f"-Wl,-z,stack-size={stack}", f"-Wl,--max-memory={memory}", "-I", str(HEADERS),
+    ]  # fmt: skip
+    compiler = [sys.executable, "-m", "ziglang", "cc"]
+    version = f"ziglang {metadata.version('ziglang')}"
+    key = hashlib.sha256("\0".join([text, _headers_text(), version, *flags[:-1]]).encode()).hexdigest()
+    path = cache.checked_folder() / key[:2] / f"{key}.wasm"
+    return _content(path, lambda: _compile_with(flags, text, path, compiler=compiler), what)
+
+
 def _content(path: Path, compile_it: Callable[[], bytes], what: str = NATIVE) -> bytes:
     """Bytes of a library, from the cache if there, else compiled with `compile_it` and stored; `what` it is."""
     content = cache.read_entry(path)
@@ -255,12 +275,20 @@ def _compile(text: str, lanes: int, target: str, library: Path, *, quick: bool =
     return _compile_with(flags, text, library)
 
 
-def _compile_with(flags: Sequence[str], text: str, library: Path, libraries: Sequence[str] = ()) -> bytes:
+def _compile_with(
+    flags: Sequence[str],
+    text: str,
+    library: Path,
+    libraries: Sequence[str] = (),
+    compiler: Sequence[str] = (),
+) -> bytes:
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=f"build-{library.stem}-") as temporary:
         source = Path(temporary) / "model.c"
         result = Path(temporary) / "model.so"
         source.write_text(text)
-        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result), *libraries], Path(temporary))
+        run_compiler(
+            [*(compiler or compiler_command()), *flags, str(source), "-o", str(result), *libraries], Path(temporary)
+        )
         content = result.read_bytes()
     cache.write_entry(library, content)
     return content

@@ -43,6 +43,11 @@ class FarField:
         self._base = [np.array(model.flat.values[rows]) for rows in self._rows]
         self._ours = {base.tobytes() for base in self._base}  # all values that were set here
 
+    @property
+    def row(self) -> int | None:
+        """First row of the state with the place that decides; None if nothing is ever updated."""
+        return self._place.start if self._place is not None and self._rows else None
+
     def look(self, state: RunState, ticks: int = 1) -> None:
         """Set the values of the cells that the lanes are in, if an update was due within the last `ticks` ticks."""
         if self._place is None or not self._rows or state.tick % EVERY_TICKS >= ticks:

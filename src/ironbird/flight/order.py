@@ -422,27 +422,30 @@ class Order:
 
     def text(self) -> str:
         """The order as TOML; `parse_order` reads it back to an equal order, bit for bit."""
-        return "# An order; fly it with 'ironbird repeat'\n" + write_toml(
-            {
-                "schema": SCHEMA,
-                "order": {
-                    k: _without_null(v) for k, v in Order.record(self).items() if k in NEEDED or v not in NOTHING
-                },
-            },
-            (
-                "order",
-                "mission",
-                "item",
-                "wind",
-                "place",
-                "settings",
-                "faults",
-                "requirements",
-                "tunings",
-                "options",
-                "sight",
-            ),
-        )
+        return record_text(Order.record(self))
+
+
+def record_text(record: Mapping[str, Any]) -> str:
+    """The record of an order (`Order.record`) as TOML."""
+    return "# An order; fly it with 'ironbird repeat'\n" + write_toml(
+        {
+            "schema": SCHEMA,
+            "order": {k: _without_null(v) for k, v in record.items() if k in NEEDED or v not in NOTHING},
+        },
+        (
+            "order",
+            "mission",
+            "item",
+            "wind",
+            "place",
+            "settings",
+            "faults",
+            "requirements",
+            "tunings",
+            "options",
+            "sight",
+        ),
+    )
 
 
 def parse_order(text: str, where: str = "order") -> Order:

@@ -6,11 +6,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ironbird.compiler.compiled import CompiledModel
 from ironbird.export.c_code.code import HERE, files_of, param_table, signal_table, values_of
 from ironbird.export.job import Exporter, Job, filled
 from ironbird.export.record import order_of, record
 from ironbird.files.json_text import json_text
+from ironbird.flight.order import Order
 from ironbird.model.signal import entry_names
+from ironbird.vehicles.load import Vehicle
 
 # Accepted deviations from MISRA C:2012 that cppcheck reports for the code: rule -> reason.
 DEVIATIONS = {
@@ -87,21 +90,25 @@ def source_values(job: Job) -> dict[str, Any]:
 
 def provenance(job: Job) -> str:
     """Origin of an export as JSON text: vehicle, part, versions, hashes."""
-    part = job.cut
-    spec = part.vehicle.spec
+    return origin(job, job.cut.vehicle, job.cut.model, order_of(job))
+
+
+def origin(job: Job, vehicle: Vehicle, model: CompiledModel, order: Order) -> str:
+    """Origin of a model of a vehicle as JSON text, with the order that it was recorded with."""
+    spec = vehicle.spec
     return json_text(
         {
             "ironbird": metadata.version("ironbird"),
-            "vehicle": part.vehicle.id,
+            "vehicle": vehicle.id,
             "title": spec.title,
-            "part": part.kind,
-            "control": part.vehicle.control,
+            "part": job.part,
+            "control": vehicle.control,
             "precision": job.precision,
-            "model_sha256": part.model.model_hash,
-            "step_s": part.model.step_s,
-            "method": part.model.method,
-            "order_sha256": order_of(job).digest(),
-            "order": order_of(job).text(),
+            "model_sha256": model.model_hash,
+            "step_s": model.step_s,
+            "method": model.method,
+            "order_sha256": order.digest(),
+            "order": order.text(),
             "sources": dict(spec.provenance),
             "assumed": spec.assumed(),
         },

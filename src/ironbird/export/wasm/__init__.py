@@ -1,0 +1,1 @@
+"""A part of a vehicle as a WebAssembly module with a JavaScript interface."""
