@@ -192,7 +192,7 @@ def run_tests(root: Path, package: Path, work: Path, tests: Sequence[str], jobs:
     compiler = [sys.executable, "-I", str(Path(__file__).resolve()), "--compile", str(package), str(work / "c")]
     counted = {"IRONBIRD_CC": shlex.join(compiler), "IRONBIRD_CACHE": str(work / "cache")}
     command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={work / 'pytest'}", f"--junitxml={work / 'junit.xml'}"]
-    command += ["--numprocesses", str(jobs), "--dist", "loadfile"] if jobs > 1 else []
+    command += ["--numprocesses", str(jobs), "--dist", "worksteal"] if jobs > 1 else []
     done = subprocess.run([*command, *tests], cwd=root, env={**variables, **counted})
     if done.returncode not in (0, 1):
         raise SystemExit(f"the tests did not run to their end: pytest ended with code {done.returncode}")

@@ -231,7 +231,7 @@ def meanings() -> str:
     total = sum(int(str(row[1])) for row in rows)
     return (
         f"## Suite of meanings\n\n{total} small orders in `tests/system/meanings`, each with the verdict that an "
-        "engineer would give and one sentence why; `tests/system/test_meanings.py` and `test_meanings_2.py` fly them. "
+        "engineer would give and one sentence why; `tests/system/test_meanings.py` flies them. "
         f"{MEANT}\n\n"
         + table(["topic", "orders", "judged otherwise today"], rows)
         + "\nJudged otherwise today; the tests fail when one of them is judged as it should be:\n\n"

@@ -7,8 +7,7 @@ why`). `SAYS` has what a command prints where the page makes a claim about it.
 
 What a reader has and a test has not is made small (tests/unit/doc_files.py), or the command is run in another way
 (`RUNS_AS`, `SERVERS`, stand-ins for PX4, ArduPilot and boards). `NOT_RUN` is the whole list of commands that are not
-executed; tests/system/test_doc_commands.py still reads them with the real command line. The pages are shared out over
-several test files (`pages_of`), which run at the same time.
+executed; tests/system/test_doc_commands.py still reads them with the real command line.
 """
 
 from __future__ import annotations
@@ -498,7 +497,8 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
         if ended != server.code:
             yield f"exit code {ended} after Ctrl-C, not {server.code}: {said[-1500:]}"
         return
-    ended, said = shell.run(text)
+    with alone() if STAND_IN.search(text) else contextlib.nullcontext():
+        ended, said = shell.run(text)
     deadline = time.monotonic() + SETTLED_S
     while text.startswith("ironbird app do") and ended != code and time.monotonic() < deadline:
         ended, said = shell.run(text)  # refused until its estimator has settled
@@ -512,29 +512,9 @@ def run_command(page: str, command: Command, shell: Shell) -> Iterator[str]:
             yield f"does not say '{pattern}': {plain[-1500:]}"
 
 
-PARTS = 4  # files of tests that share the pages
-SECONDS = {  # that the commands of a page take on two cores, roughly; others a few
-    "hardware-in-the-loop": 38, "own-quadcopter": 29, "tuning": 28, "scenarios": 26, "campaigns": 24, "app": 22,
-    "autopilots": 21, "export": 20, "rflysim": 17, "worlds": 17, "firmware": 15, "control-from-outside": 14,
-    "credibility": 12, "logs": 12, "route": 10, "README": 10, "identification": 9, "reliability": 8, "learning": 7,
-}  # fmt: skip
-
-
-def pages_of(part: int) -> list[Path]:
-    """The pages with commands that one file of tests runs, from 0 to PARTS - 1; all parts take about the same time."""
-    pages = [page for page in PAGES if commands_of(page.read_text(encoding="utf-8"))]
-    shares: list[tuple[float, list[Path]]] = [(0.0, []) for _ in range(PARTS)]
-    for page in sorted(pages, key=lambda page: (-SECONDS.get(page.stem, 4), page.stem)):
-        least = min(range(PARTS), key=lambda number: shares[number][0])
-        shares[least] = (shares[least][0] + SECONDS.get(page.stem, 4), [*shares[least][1], page])
-    return shares[part][1]
-
-
 def check_page(page: Path, folder: Path) -> None:
     """Run the commands of a page in a folder; fails if one ends otherwise than the page says."""
     with contextlib.ExitStack() as whole:
-        if STAND_IN.search(page.read_text(encoding="utf-8")):
-            whole.enter_context(alone())
         shell = Shell(page.stem, folder)
         whole.callback(shell.close)
         wrong = run_page(page, shell)

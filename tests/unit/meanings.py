@@ -26,7 +26,7 @@ import re
 import shlex
 import tomllib
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,6 @@ from ironbird.rig.system import AutopilotEvent
 
 FOLDER = Path(__file__).parents[1] / "system" / "meanings"
 MISSIONS = "missions.toml"
-ELSEWHERE = ("commands", "vehicles", "worlds")  # in a second file, so that two workers share the suite
 WAYS = ("verdict", "refused", "command", "suite")
 HOVER = 0.664  # throttle of the F450 in hover
 STEP_TICKS = 20  # of 1 ms between two calls of a controller
@@ -50,8 +49,8 @@ STEP_TICKS = 20  # of 1 ms between two calls of a controller
 Meaning = Mapping[str, Any]
 
 
-def meanings(topics: Sequence[str] | None = None, *, but: Sequence[str] = ()) -> list[Any]:
-    """The entries of topics (all but those that are named `but`) as parameters of a test."""
+def meanings() -> list[Any]:
+    """The entries as parameters of a test."""
     return [
         pytest.param(
             meaning,
@@ -61,7 +60,6 @@ def meanings(topics: Sequence[str] | None = None, *, but: Sequence[str] = ()) ->
             else (),
         )
         for topic, meaning in entries()
-        if topic not in but and (topics is None or topic in topics)
     ]
 
 
