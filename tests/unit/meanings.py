@@ -236,6 +236,20 @@ def _hold() -> Controller:
     return lambda rig: _to_height(rig, 5.0)
 
 
+def _hold_by_barometer() -> Controller:
+    """Hold a height by the pressure, which is 12 Pa less for every metre."""
+    ground_Pa: list[float] = []
+
+    def exchange(rig: ib.Rig) -> None:
+        pressure_Pa = float(rig.barometers[0].values[0])
+        if not ground_Pa and rig.barometers[0].fresh():
+            ground_Pa.append(pressure_Pa)
+        high_m = (ground_Pa[0] - pressure_Pa) / 12.0 if ground_Pa else 0.0
+        _all_rotors(rig, HOVER + 0.05 * (5.0 - high_m) + 0.08 * rig.truth("v")[2])
+
+    return exchange
+
+
 def _idle() -> Controller:
     return lambda rig: _all_rotors(rig, 0.0)
 
@@ -302,6 +316,7 @@ def _silent() -> Controller:
 
 CONTROLLERS: dict[str, Callable[[], Controller]] = {
     "holds 5 m": _hold,
+    "holds 5 m by the barometer": _hold_by_barometer,
     "idle": _idle,
     "full throttle": _full,
     "one motor": _one_motor,

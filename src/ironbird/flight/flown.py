@@ -34,6 +34,7 @@ class Flown:
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
     records: bool = False  # the external control system has recorded all commands to it
+    reads: frozenset[str] | None = None  # signals that the external control system read; None if that is not known
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, as they arrived
 
     @property

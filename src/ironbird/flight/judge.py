@@ -569,9 +569,10 @@ def _verdict(
     idle = [number for number, witness in enumerate(flight.witnesses) if not witness.effective]
     if idle:
         return VOID, f"the fault did not act: {_why_idle(idle[0], flight)} ({ending})", False
-    unread = [w for w in flight.witnesses if w.signal and not is_read(flight.order, w.signal)]
+    unread = [w for w in flight.witnesses if w.signal and not is_read(flight.order, w.signal, flight.reads)]
     if unread:
-        why = f"nothing of the vehicle reads {unread[0].signal}: the fault cannot change its motion"
+        who = "the vehicle" if flight.reads is None else "the vehicle or its control system"
+        why = f"nothing of {who} reads {unread[0].signal}: the fault cannot change its motion"
         return VOID, f"{why}; {unread[0].sentence()} ({ending})", False
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
     return PASS, f"{ending}{vacuous}{proof}", False

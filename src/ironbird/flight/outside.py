@@ -268,6 +268,7 @@ class _Exchanged:
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],
             records=bool(script),
+            reads=system.reads(),
             samples=self.sights.kept[0] if self.sights is not None else [],
         )
 

@@ -39,6 +39,7 @@ class Sensor:
     values: np.ndarray  # a view: always the newest sample
     stamp: np.ndarray  # a view of one entry: time of the newest sample, s
     seen: float = -1.0
+    path: str = ""  # of the signal
 
     def fresh(self) -> bool:
         """Whether a sample came since the last call."""
@@ -56,6 +57,7 @@ class Receiver:
     position_N: Sensor  # m from home
     velocity_N: Sensor  # m/s
     details: Mapping[str, np.ndarray]  # views of the chip's other outputs: satellites, fix, accuracies
+    paths: Sequence[str] = ()  # of these
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ def attach(
     rig.actuators = {name: stepper.input_row(name) for name in flat.u.start if not at.is_world_input(name)}
 
     def sensor(tap: at.Tap) -> Sensor:
-        return Sensor(rig.held(tap.value), rig.held(tap.stamp))
+        return Sensor(rig.held(tap.value), rig.held(tap.stamp), path=tap.value)
 
     start = flat.held.start
     rig.accels = [sensor(imu.accel) for imu in at.each(at.imu, start)]
@@ -236,6 +238,7 @@ def attach(
     rig.flows = [sensor(camera.tap) for camera in at.each(at.optical_flow, start)]
     for gnss in at.each(at.gnss, start):
         chip = gnss.chip("")
-        details = {path.removeprefix(chip): rig.held(path) for path in start if path.startswith(chip)}
-        rig.receivers.append(Receiver(sensor(gnss.position), sensor(gnss.velocity), details))
+        paths = [path for path in start if path.startswith(chip)]
+        details = {path.removeprefix(chip): rig.held(path) for path in paths}
+        rig.receivers.append(Receiver(sensor(gnss.position), sensor(gnss.velocity), details, paths))
     return rig

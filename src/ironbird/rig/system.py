@@ -23,6 +23,7 @@ from ironbird.protocols.geodesy import Place
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.commander.commander import Commander
 from ironbird.rig.commander.obeyed import Obeyed
+from ironbird.rig.observed import ObservedRig
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.runtime.paced import PacedLoop
@@ -140,6 +141,10 @@ class ControlSystem(ABC):
         """Evidence of a fault that this control system carries out itself; None for faults in the vehicle."""
         return None
 
+    def reads(self) -> frozenset[str] | None:
+        """Paths of the signals that it has read; None if that is not known: it may have read any."""
+        return None
+
     @property
     def taking_part(self) -> bool:
         """Whether it has answered yet: a link that fails before is no flight, one that fails later ends it."""
@@ -226,12 +231,21 @@ class FunctionSystem(ControlSystem):
     traffic: Traffic = field(default_factory=Traffic)
     autopilot_events: list[AutopilotEvent] = field(default_factory=EventList)
 
+    _seen: tuple[Rig, ObservedRig] | None = field(default=None, init=False, repr=False)  # of the last exchange
+
     def start(self, rig: Rig) -> None:
         """Do nothing: a function needs no start."""
 
     def exchange(self, rig: Rig) -> None:
-        """Call the function with the rig."""
-        self.function(rig)
+        """Call the function with the rig, and note what it reads."""
+        if self._seen is None or self._seen[0] is not rig:
+            self._seen = rig, ObservedRig(rig)
+        self.function(self._seen[1])
+
+    def reads(self) -> frozenset[str] | None:
+        """Paths of the signals that the function has read; None if it took the run itself, or was never called."""
+        reads = None if self._seen is None else self._seen[1].reads
+        return None if reads is None else frozenset(reads)
 
     def stop(self) -> None:
         """Do nothing: a function has nothing to stop."""
