@@ -207,6 +207,8 @@ class AutopilotProcess(ABC):
         if owner is not None:  # this process is root's: the program runs as another user
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, *owner, follow_symlinks=False)
+            if run is None:  # ArduPilot ends if it may not signal its parent: the saved user id allows it
+                os.setresuid(-1, -1, owner[0])
 
         def die_with_parent() -> None:
             if run is not None:

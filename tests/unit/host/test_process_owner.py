@@ -49,7 +49,7 @@ def test_a_folder_that_others_cannot_enter_is_not_used_by_root(tmp_path: Path, m
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     monkeypatch.setattr("tempfile.tempdir", str(closed))
-    monkeypatch.setattr(host.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert place_of_runs("ironbird-px4-", short=False) == host.SHORT_PLACE
-    monkeypatch.setattr(host.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert place_of_runs("ironbird-px4-", short=False) == str(closed)

@@ -64,9 +64,20 @@ class ArduPilotProcess(AutopilotProcess):
         return self.program.name if self.program else "ArduPilot"
 
     def start(
-        self, firmware: str, params: str, *, home: Home, physics_port: int, rate_hz: int, second_port: int | None = None
+        self,
+        firmware: str,
+        params: str,
+        *,
+        home: Home,
+        physics_port: int,
+        rate_hz: int,
+        second_port: int | None = None,
+        sensors: Sequence[str] = (),
     ) -> None:
-        """Start ArduPilot with the physics at `physics_port`; `second_port` gets a separate MAVLink link."""
+        """Start ArduPilot with the physics at `physics_port`; `second_port` gets a separate MAVLink link.
+
+        `sensors` are arguments for the serial ports of its sensors.
+        """
         self.program = find_program(firmware, self.where)
         folder = self._make_folder()
         files = ["vehicle.parm"]
@@ -81,7 +92,7 @@ class ArduPilotProcess(AutopilotProcess):
             "--serial1", f"udpclient:127.0.0.1:{second_port}" if second_port else "none:", "--serial2", "none:",
             "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()),
             "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
-            "--rate", str(rate_hz), *self.extra,
+            "--rate", str(rate_hz), *sensors, *self.extra,
         ]  # fmt: skip
         self._launch(command, cwd=folder)
 

@@ -1,4 +1,4 @@
-"""Faults of sensors that ArduPilot simulates itself, as its SIM_ parameters: satellites, barometer, compass.
+"""Faults of sensors that ArduPilot simulates itself, as its SIM_ parameters: barometer, compass.
 
 All other faults act in the vehicle or on the link to ArduPilot, as with any control system. A fault that is mapped to
 parameters is set over a separate MAVLink link at its start, at its end and while it grows, in simulation time; the echo
@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
+from ironbird.autopilots.ardupilot.params import MILLIGAUSS_PER_T, MOST_UNITS, PASCAL_PER_METRE, UNIFORM
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Fault, Injection
 from ironbird.protocols.atmosphere import pressure_at_Pa, pressure_height_m
@@ -23,12 +24,7 @@ from ironbird.systems.ardupilot.parameters import ANSWER_S, TRIES, ParameterLink
 
 MOVING_S = 0.1  # s between two values of a parameter that changes with time
 RAMP_STEPS = 50
-METRES_PER_DEGREE = 111319.49  # of ArduPilot's earth: 0.011131884502145034 m per 1e-7 degrees [ArduPilotCode]
-MILLIGAUSS_PER_T = 1e7
-FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
-PASCAL_PER_METRE = 12.0  # density times gravity at sea level
-UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is uniform between plus and minus the number: deviation = number / sqrt(3)
-SATELLITES, FEWEST_SATELLITES = 10, 4  # of ArduPilot's receivers; those below which a receiver has no fix
+BARO_SAMPLE_S = 0.02  # of ArduPilot's barometers, for delays in samples
 REPLACED_SCALE = 1e-3  # of a compass whose offset replaces its field: a thousandth of the earth's field remains
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
@@ -41,12 +37,7 @@ class Moment:
     fault: Fault
     severity: float
     age_s: float  # since the fault's start
-    position_N: Sequence[float]
-    velocity_N: Sequence[float]
     height_m: float  # above the sea
-    latitude_rad: float
-    fix_period_s: float
-    at_start: Sequence[float]  # position when the fault began
     white: Callable[[], float] = lambda: 0.0  # a normal number of deviation 1, another one at each call
 
     def amount(self, param: str) -> float:
@@ -76,7 +67,7 @@ def multiplied(healthy: float, values: Sequence[float]) -> float:
 
 def root_of_squares(healthy: float, values: Sequence[float]) -> float:
     """Deviations of independent noises join as the root of their squares."""
-    return math.hypot(*values)
+    return math.hypot(healthy, *values)
 
 
 @dataclass(frozen=True)
@@ -103,6 +94,14 @@ class Plan:
 VEHICLE = Plan("vehicle")
 
 
+@dataclass(frozen=True)
+class Routes:
+    """Which sensors ArduPilot gets from the vehicle; the others it simulates itself."""
+
+    receivers: bool = True  # on its serial ports; an ArduPilot that was started by hand has its own
+    units: int = 1  # inertial units; one is that of JSON
+
+
 def _none(reason: str) -> Plan:
     return Plan("none", reason=reason)
 
@@ -113,30 +112,6 @@ def _set(*settings: Setting) -> Plan:
 
 def _constant(value: float) -> Value:
     return lambda m: value
-
-
-def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Plan:
-    """Position error in metres in N as parameters: degrees of latitude and longitude, and height."""
-    return _set(
-        Setting("SIM_GPS{n}_GLTCH_X", lambda m: offset(m, 0) / METRES_PER_DEGREE, 0.0, 0, moving, added),
-        Setting(
-            "SIM_GPS{n}_GLTCH_Y",
-            lambda m: offset(m, 1) / METRES_PER_DEGREE / math.cos(m.latitude_rad),
-            0.0,
-            1,
-            moving,
-            added,
-        ),
-        Setting("SIM_GPS{n}_GLTCH_Z", lambda m: -offset(m, 2), 0.0, 2, moving, added),
-    )
-
-
-def _velocity_noise(deviation: Value) -> Plan:
-    """Velocity noise: ArduPilot multiplies it by a number from -1 to 1 at each fix, [ArduPilotCode] SIM_GPS.cpp."""
-    names = (f"SIM_GPS{{n}}_VERR_{axis}" for axis in "XYZ")
-    return _set(
-        *(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i, join=root_of_squares) for i, name in enumerate(names))
-    )
 
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
@@ -173,55 +148,19 @@ def _height_error(m: Moment, factor: float) -> float:
     return pressure_height_m(pressure_at_Pa(m.height_m) * factor) - m.height_m
 
 
-_OFF = _set(Setting("SIM_GPS{n}_ENABLE", _constant(0.0), 1.0))
-_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: round(100 + 1000 * m.amount("delay") * m.fix_period_s), 100.0))
 _NO_SPIKES = _none("ArduPilot has no parameter for single wrong samples")
 _ALL_COMPASSES = _none("ArduPilot's parameter for it acts on all compasses at once")
-_NO_SHIFT = _none("ArduPilot has no parameter that shifts a receiver's velocity: SIM_GPSn_VERR is noise")
-_ONE_IMU = _none("the JSON interface carries one inertial unit, imu/1")
+_ONE_IMU = _none("in real time the JSON interface carries one inertial unit, imu/1; virtual time carries them all")
+_NO_SUCH_IMU = _none(f"ArduPilot takes {MOST_UNITS} inertial units")
+_OWN_SATELLITES = _none("an ArduPilot that was started by hand simulates its own satellites")
+_SILENT_IMU = {  # JSON cannot be silent
+    "imu.accel_dropout@1": _set(Setting("SIM_ACC_FAIL_MSK", _constant(1.0), 0.0)),
+    "imu.gyro_dropout@1": _set(Setting("SIM_GYR_FAIL_MSK", _constant(1.0), 0.0)),
+}
 _HELD = Plan("vehicle", reason="the last value goes on over the link: it looks stuck, not silent")
 
 
-def _satellites(m: Moment) -> float:
-    return round(SATELLITES * (1 - m.amount("jamming")))
-
-
 PLANS: dict[str, Plan] = {
-    "gnss.position_bias@1": _glitch(lambda m, i: m.amount("offset")),
-    "gnss.position_drift@1": _glitch(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
-    "gnss.position_scale@1": _glitch(lambda m, i: (m.amount("scale") - 1) * m.position_N[i], moving=True),
-    "gnss.position_noise@1": _glitch(lambda m, i: m.amount("noise") * m.white(), moving=True),  # new for each fix
-    "gnss.position_spike@1": _NO_SPIKES,
-    "gnss.position_stuck@1": _glitch(lambda m, i: m.at_start[i] - m.position_N[i], moving=True),
-    "gnss.position_open@1": _glitch(lambda m, i: -m.position_N[i], moving=True),
-    "gnss.position_short@1": _glitch(lambda m, i: m.amount("replacement") - m.position_N[i], moving=True),
-    "gnss.position_delay@1": _LATE,
-    "gnss.position_dropout@1": _OFF,
-    "gnss.position_saturation@1": _none("ArduPilot has no parameter that limits a position"),
-    "gnss.velocity_bias@1": _NO_SHIFT,
-    "gnss.velocity_drift@1": _NO_SHIFT,
-    "gnss.velocity_scale@1": _NO_SHIFT,
-    "gnss.velocity_noise@1": _velocity_noise(lambda m: m.amount("noise")),
-    "gnss.velocity_spike@1": _NO_SPIKES,
-    "gnss.velocity_stuck@1": _NO_SHIFT,
-    "gnss.velocity_open@1": _NO_SHIFT,
-    "gnss.velocity_short@1": _NO_SHIFT,
-    "gnss.velocity_delay@1": _LATE,
-    "gnss.velocity_dropout@1": _OFF,
-    "gnss.velocity_saturation@1": _none("ArduPilot has no parameter that limits a velocity"),
-    "gnss.jamming@1": _set(
-        Setting("SIM_GPS{n}_NUMSATS", lambda m: _satellites(m), SATELLITES),
-        Setting("SIM_GPS{n}_ACC", lambda m: 0.3 / max(1 - m.amount("jamming"), 0.01), 0.3),
-        Setting("SIM_GPS{n}_ENABLE", lambda m: float(_satellites(m) >= FEWEST_SATELLITES), 1.0),
-    ),
-    "gnss.spoofing@1": replace(
-        _glitch(lambda m, i: m.amount("spoof_velocity_N") * m.age_s, moving=True),
-        reason=f"its position is dragged off, its velocity stays right: {_NO_SHIFT.reason}",
-    ),
-    "environment.gnss_denied@1": Plan(
-        "parameters",
-        tuple(Setting(f"SIM_GPS{n}_ENABLE", lambda m: float(m.severity == 0.0), 1.0) for n in (1, 2)),  # both are there
-    ),
     "baro.bias@1": _baro("GLITCH", lambda m: -m.amount("offset") / PASCAL_PER_METRE),
     "baro.drift@1": _baro("GLITCH", lambda m: -m.amount("drift_rate") * m.age_s / PASCAL_PER_METRE, moving=True),
     "baro.scale@1": _baro("GLITCH", lambda m: _height_error(m, m.amount("scale")), moving=True),
@@ -244,23 +183,27 @@ PLANS: dict[str, Plan] = {
     "mag.delay@1": _ALL_COMPASSES,
     "mag.dropout@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(1.0), 0.0)),
     "mag.saturation@1": _none("ArduPilot has no parameter that limits a field"),
-    "imu.accel_dropout@1": _set(Setting("SIM_ACC_FAIL_MSK", _constant(1.0), 0.0)),
-    "imu.gyro_dropout@1": _set(Setting("SIM_GYR_FAIL_MSK", _constant(1.0), 0.0)),
     "airspeed.dropout@1": _HELD,
     "range.dropout@1": _HELD,
 }
 NOT_LINKED = {"flow": "optical flow is not wired to ArduPilot"}
-MAGNETIC = "environment.magnetic_anomaly@1"
+MAGNETIC, DENIED = "environment.magnetic_anomaly@1", "environment.gnss_denied@1"
 
 
-def plan_of(injection: Injection) -> Plan:
+def plan_of(injection: Injection, routes: Routes) -> Plan:
     """How a fault acts: in the vehicle, by parameters of ArduPilot, or not at all, with the reason."""
     name = injection.fault.id
     family = name.partition(".")[0]
     if family in NOT_LINKED:
         return _none(NOT_LINKED[family])
-    if family in ("imu", "airspeed", "range") and injection.instance != 1:
-        return _ONE_IMU if family == "imu" else _none(f"the JSON interface carries one sensor, {family}/1")
+    if family == "imu":
+        if injection.instance not in range(1, routes.units + 1):
+            return _ONE_IMU if routes.units == 1 else _NO_SUCH_IMU
+        return _SILENT_IMU.get(name, VEHICLE) if routes.units == 1 else VEHICLE
+    if family in ("airspeed", "range") and injection.instance != 1:
+        return _none(f"the JSON interface carries one sensor, {family}/1")
+    if (family == "gnss" or name == DENIED) and not routes.receivers:
+        return _OWN_SATELLITES
     if name == MAGNETIC:
         return _anomaly(injection)
     return PLANS.get(name, VEHICLE)
@@ -314,7 +257,6 @@ class _Run:
     plan: Plan
     event: int | None  # place of the event whose trigger starts it
     level: float = 0.0
-    at_start: Sequence[float] = (0.0, 0.0, 0.0)
     refreshed_s: float = -math.inf
     started_s: float = 0.0
     numbers: random.Random = field(default_factory=random.Random)
@@ -341,12 +283,14 @@ class FaultDriver:
     injections: Sequence[Injection]
     note: Callable[[Rig, str, str], None]
     link: ParameterLink
+    routes: Routes = field(default_factory=Routes)
+    healthy: Mapping[str, float] = field(default_factory=dict)  # of parameters, where it is not that of the table
     echoes: list[Echo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._runs: list[_Run] = []
         for injection in self.injections:
-            plan = plan_of(injection)
+            plan = plan_of(injection, self.routes)
             if plan.reason:
                 self.note(self.rig, "fault", f"{injection.fault.id}: {plan.reason}")
             if plan.route == "parameters":
@@ -372,10 +316,11 @@ class FaultDriver:
 
     def acted(self, injection: Injection) -> OwnWitness | None:
         """The first parameter that ArduPilot confirmed while this fault acted on it; None if it acts in the vehicle."""
-        plan = plan_of(injection)
+        plan = plan_of(injection, self.routes)
         if plan.route == "vehicle":
             return None
-        healthy = {parameter(setting, injection.instance): setting.restore for setting in plan.settings}
+        names = ((parameter(setting, injection.instance), setting) for setting in plan.settings)
+        healthy = {name: self.healthy.get(name, setting.restore) for name, setting in names}
         made = [
             (echo, value)
             for echo in self.echoes
@@ -398,15 +343,14 @@ class FaultDriver:
         moving = severity > 0 and any(setting.moving for setting in run.plan.settings)
         if severity == run.level and not (moving and now - run.refreshed_s >= MOVING_S):
             return {}
-        position = self.rig.truth("p").tolist()
         if run.level == 0 and severity > 0:
-            run.at_start, run.started_s = position, now
+            run.started_s = now
             self.note(self.rig, "fault", f"{injection.fault.id} begins")
         elif severity == 0:
             self.note(self.rig, "fault", f"{injection.fault.id} is over")
         quiet = (run.level > 0 and 0 < severity < injection.severity) or severity == run.level
         run.level, run.refreshed_s = severity, now
-        moment = self._moment(run, severity, now, position)
+        moment = self._moment(run, severity, now)
         settings = [s for s in run.plan.settings if s.axis is None or injection.axis in (None, s.axis)]
         run.values = {parameter(s, injection.instance): s.value(moment) for s in settings} if severity > 0 else {}
         return dict.fromkeys(settings, quiet)
@@ -414,7 +358,8 @@ class FaultDriver:
     def _join(self, name: str, setting: Setting, quiet: bool) -> None:
         """Order what all faults that act on a parameter make of it; its healthy value if none does."""
         shares = [(run.injection, run.values[name]) for run in self._runs if name in run.values]
-        value = setting.join(setting.restore, [value for _, value in shares]) if shares else setting.restore
+        healthy = self.healthy.get(name, setting.restore)
+        value = setting.join(healthy, [value for _, value in shares]) if shares else healthy
         self._order(name, value, quiet, shares)
 
     def _begin_s(self, run: _Run) -> float | None:
@@ -424,20 +369,13 @@ class FaultDriver:
         fired = int(self.rig.state.kernel_events.fired[run.event])
         return None if fired < 0 else fired * self.rig.state.model.step_s
 
-    def _moment(self, run: _Run, severity: float, now: float, position: Sequence[float]) -> Moment:
+    def _moment(self, run: _Run, severity: float, now: float) -> Moment:
         home = self.rig.vehicle.spec.home
-        receivers = self.rig.receivers
-        velocity = receivers[0].velocity_N.values.tolist() if receivers else [0.0, 0.0, 0.0]
         return Moment(
             run.injection.fault,
             severity,
             age_s=now - run.started_s,
-            position_N=position,
-            velocity_N=velocity,
-            height_m=home.height_m - position[2],
-            latitude_rad=home.latitude_rad,
-            fix_period_s=FIX_PERIOD_S,
-            at_start=run.at_start,
+            height_m=home.height_m - float(self.rig.truth("p")[2]),
             white=lambda: run.numbers.gauss(0.0, 1.0),
         )
 

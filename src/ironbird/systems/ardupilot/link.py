@@ -1,9 +1,10 @@
 """ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one reply for each millisecond.
 
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; the timestamp of that
-text is its only clock. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. ArduPilot
-itself simulates satellites, barometer and compass from the true motion; their faults are set as its SIM_ parameters
-(`faults.py`). Packets from other senders are counted and ignored (`transport/peers.py`).
+text is its only clock. Airspeed, rangefinder, battery, satellite receivers (`receivers.py`) and inertial units are
+Ironbird's, with their faults: in virtual time all units of the vehicle (`inertial.py`), in real time the first one.
+ArduPilot itself simulates barometers and compasses, as many as the vehicle has, from the true motion; their faults are
+set as its SIM_ parameters (`faults.py`). Packets from other senders are counted and ignored (`transport/peers.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.autopilots.ardupilot.channels import SCALES, Wiring, wire
-from ironbird.autopilots.ardupilot.params import vehicle_params
+from ironbird.autopilots.ardupilot.params import sensor_params, vehicle_params
 from ironbird.autopilots.ardupilot.process import PHYSICS_PORT, PORT_STEP, ArduPilotProcess, find_program
 from ironbird.autopilots.ardupilot.version import release_of
 from ironbird.compiler.native_text import load_texts
@@ -30,12 +31,14 @@ from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.host.virtual_time.run import VirtualRun
-from ironbird.protocols.parm_file import parse_parm, write_parm
+from ironbird.protocols.parm_file import merge, parse_parm, write_parm
 from ironbird.rig.own_witness import OwnWitness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import ControlSystem
-from ironbird.systems.ardupilot.faults import FaultDriver
+from ironbird.systems.ardupilot.faults import FaultDriver, Routes
+from ironbird.systems.ardupilot.inertial import InertialUnits
 from ironbird.systems.ardupilot.parameters import ParameterLink, PresenceCheck
+from ironbird.systems.ardupilot.receivers import Receivers
 from ironbird.transport.peers import Doorkeeper
 from ironbird.vehicles import places as at
 
@@ -97,6 +100,8 @@ class ArduPilot(ControlSystem):
         self.parameters: ParameterLink | None = None
         self.faults: FaultDriver | None = None
         self._presence: PresenceCheck | None = None
+        self.receivers: Receivers | None = None
+        self.inertial: InertialUnits | None = None
         self._parameter_tick = 0
         self.frame_rate_hz = 0
         self.pwm: tuple[int, ...] = ()
@@ -133,12 +138,25 @@ class ArduPilot(ControlSystem):
         self._receive = self._socket.recvfrom_into
         if self.injections or own is not None:
             self.parameters = ParameterLink(rig, own)
-            self.faults = FaultDriver(rig, self.injections, self.note, self.parameters)
+            if self._run is not None and own is not None and own.folder is not None:
+                self.inertial = InertialUnits(rig, self._run, own.folder)
+                self.inertial.fill()
+            units = self.inertial.count if self.inertial is not None else 1
+            sensors = sensor_params(rig, all_units=self.inertial is not None) if own is not None else {}
+            self.faults = FaultDriver(
+                rig,
+                self.injections,
+                self.note,
+                self.parameters,
+                Routes(own is not None, units),
+                {name: param.value for name, param in sensors.items()},
+            )
         if own is not None and self.parameters is not None:
             # Its water begins at the height of the sea
             home = spec.home.model_copy(update={"height_m": 0.0}) if wiring.firmware == "ardusub" else spec.home
             release = release_of(find_program(wiring.firmware, own.where))
-            params = release.named(vehicle_params(spec))
+            self.receivers = Receivers(rig, own)
+            params = release.named(merge(vehicle_params(spec), sensors))
             own.start(
                 wiring.firmware,
                 write_parm(params, f"{spec.title}: made from its vehicle file"),
@@ -146,7 +164,9 @@ class ArduPilot(ControlSystem):
                 physics_port=PHYSICS_PORT if self._run is not None else self._socket.getsockname()[1],
                 rate_hz=RATE_HZ,
                 second_port=self.parameters.port,
+                sensors=self.receivers.arguments(),
             )
+            self.receivers.admit(own.pid)
             self._door.pid = self.parameters.door.pid = own.pid
             self._presence = PresenceCheck(self.parameters, [*params, *parse_parm(own.params)], release.title())
         self._wait(rig, self.first_patience_s)
@@ -176,8 +196,9 @@ class ArduPilot(ControlSystem):
                 self._say_goodbye()
                 self.process.stop()
         finally:
-            if self.parameters is not None:
-                self.parameters.close()
+            for part in (self.parameters, self.receivers, self.inertial):
+                if part is not None:
+                    part.close()
             if self._socket is not None:
                 self._socket.close()
                 self._socket = None
@@ -225,6 +246,8 @@ class ArduPilot(ControlSystem):
             self._exchange_virtual(rig, self._run)
             return
         away = time.perf_counter() - self._sent_at > PAUSE_S
+        if self.receivers is not None:
+            self.receivers.poll()
         if self._pending:
             self._wait(rig, self.patience_s)
         if away:
@@ -241,7 +264,9 @@ class ArduPilot(ControlSystem):
 
     def _exchange_virtual(self, rig: Rig, run: VirtualRun) -> None:
         """`exchange` in virtual time: replies do not depend on ArduPilot's packets, so all are sent at once."""
-        assert self.process is not None
+        assert self.process is not None and self.inertial is not None and self.receivers is not None
+        self.inertial.fill()
+        self.receivers.poll()
         for ahead in range(self.step_ticks):
             self._answer(ahead)
         run.allow(round(self._time_s * 1e6))

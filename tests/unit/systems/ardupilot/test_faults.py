@@ -27,32 +27,33 @@ from ironbird.systems.ardupilot.faults import (
     PLANS,
     FaultDriver,
     Moment,
+    Routes,
     level,
     parameter,
     plan_of,
 )
 from ironbird.systems.ardupilot.parameters import ParameterLink
 
-MADE_BY_ARDUPILOT = ("gnss.position", "gnss.velocity", "mag", "baro")
+MADE_BY_ARDUPILOT = ("mag", "baro")
+ALL = Routes(receivers=True, units=3)
 
 
-def moment(severity: float = 1.0, age_s: float = 0.0, position: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Moment:
-    fault = FAULTS["gnss.position_bias@1"]
-    return Moment(fault, severity, age_s, position, (0.0, 0.0, 0.0), 100.0, math.radians(60.0), 0.2, (0.0, 0.0, 0.0))
+def moment(severity: float = 1.0, age_s: float = 0.0) -> Moment:
+    return Moment(FAULTS["baro.bias@1"], severity, age_s, 100.0)
 
 
 def values(text: str, at: Moment) -> dict[str, float]:
     injection = parse_fault(text)
     at = replace(at, fault=injection.fault)
-    return {parameter(s, injection.instance): s.value(at) for s in plan_of(injection).settings}
+    return {parameter(s, injection.instance): s.value(at) for s in plan_of(injection, ALL).settings}
 
 
 def test_every_fault_of_a_sensor_that_ardupilot_makes_has_parameters_or_a_reason() -> None:
     taps = [signal.id for signal in SIGNALS if signal.id in MADE_BY_ARDUPILOT]
     assert len(taps) == len(MADE_BY_ARDUPILOT)
     for name in FAULTS:
-        if name.startswith(("gnss.", "mag.", "baro.")):
-            plan = plan_of(parse_fault(f"{name}:instance=1"))
+        if name.startswith(("mag.", "baro.")):
+            plan = plan_of(parse_fault(f"{name}:instance=1"), ALL)
             assert (plan.route == "parameters" and plan.settings) or (plan.route == "none" and plan.reason), name
     assert set(PLANS) <= set(FAULTS)
 
@@ -60,20 +61,18 @@ def test_every_fault_of_a_sensor_that_ardupilot_makes_has_parameters_or_a_reason
 @pytest.mark.parametrize(
     ("signal", "name", "per_unit", "without"),
     [
-        ("gnss.position", "SIM_GPS1_GLTCH_Z", -1.0, 0.0),
         ("baro", "SIM_BARO_GLITCH", -1 / 12.0, 0.0),
         ("mag", "SIM_MAG1_OFS_Y", -1e7, 13.0),
     ],
 )
 def test_a_fault_is_as_large_as_the_catalogue_says(signal: str, name: str, per_unit: float, without: float) -> None:
     """In the vehicle a tap adds the catalogue's number; ArduPilot is told the same in its unit."""
-    sign = "_" if "." in signal else "."
     size = next(tapped.size for tapped in SIGNALS if tapped.id == signal)
     at = moment(0.5, age_s=4.0)
-    bias, drift = (values(f"{signal}{sign}{kind}@1:instance=1", at)[name] for kind in ("bias", "drift"))
+    bias, drift = (values(f"{signal}.{kind}@1:instance=1", at)[name] for kind in ("bias", "drift"))
     assert bias - without == pytest.approx(0.5 * size * per_unit)
     assert drift - without == pytest.approx(0.5 * size / 10 * 4.0 * per_unit)
-    twice = FAULTS[f"{signal}{sign}bias@1"]
+    twice = FAULTS[f"{signal}.bias@1"]
     (change,) = twice.changes
     twice = replace(twice, changes=(replace(change, effect=replace(change.effect, at_1=2 * change.effect.at_1)),))
     setting = next(s for s in PLANS[twice.id].settings if parameter(s, 1) == name)
@@ -89,61 +88,27 @@ def test_parameters_of_the_table_fit_into_a_message_and_go_back() -> None:
 
 def test_what_is_on_our_side_stays_there() -> None:
     for text in ("rotor.speed_loss@1:instance=2", "imu.gyro_bias@1:instance=1", "wind.gust@1", "link.delay@1"):
-        assert plan_of(parse_fault(text)).route == "vehicle"
+        assert plan_of(parse_fault(text), Routes()).route == "vehicle"
     for text in ("imu.gyro_bias@1:instance=2", "flow.bias@1:instance=1", "baro.open@1:instance=1"):
-        assert plan_of(parse_fault(text)).route == "none"
+        assert plan_of(parse_fault(text), Routes()).route == "none"
 
 
-def test_a_position_bias_is_thirty_metres_on_the_globe() -> None:
-    got = values("gnss.position_bias@1:instance=2", moment())
-    assert got["SIM_GPS2_GLTCH_X"] * 111_319.49 == pytest.approx(30.0)  # 2 pi 6378137 m / 360
-    assert got["SIM_GPS2_GLTCH_Y"] * 111_319.49 * 0.5 == pytest.approx(30.0)  # at 60 degrees of latitude
-    assert got["SIM_GPS2_GLTCH_Z"] == -30.0  # down is less height
-
-
-def test_drift_and_stuck_positions_move_with_time_and_place() -> None:
-    assert values("gnss.position_drift@1:instance=1", moment(0.5, 4.0))["SIM_GPS1_GLTCH_Z"] == pytest.approx(-6.0)
-    held = values("gnss.position_stuck@1:instance=1", moment(1.0, 4.0, (10.0, 0.0, -20.0)))
-    assert held["SIM_GPS1_GLTCH_X"] * 111_319.49 == pytest.approx(-10.0)
-    assert held["SIM_GPS1_GLTCH_Z"] == pytest.approx(-20.0)  # back down to where it was
-
-
-def test_denied_satellites_take_both_receivers_away_and_give_them_back() -> None:
-    plan = plan_of(parse_fault("environment.gnss_denied@1:severity=1"))
-    assert [(s.name, s.restore) for s in plan.settings] == [("SIM_GPS1_ENABLE", 1.0), ("SIM_GPS2_ENABLE", 1.0)]
-
-
-def test_a_jammed_receiver_loses_its_fix_and_gives_no_wild_ones() -> None:
-    """SIM_GPSn_JAM would make fixes at hundreds of metres per second, which the fault does not mean."""
-    weak = values("gnss.jamming@1:instance=2", moment(0.5))
-    assert weak == {"SIM_GPS2_NUMSATS": 5.0, "SIM_GPS2_ACC": pytest.approx(0.6), "SIM_GPS2_ENABLE": 1.0}
-    assert values("gnss.jamming@1:instance=2", moment(0.65))["SIM_GPS2_ENABLE"] == 1.0  # four satellites
-    assert values("gnss.jamming@1:instance=2", moment(0.7))["SIM_GPS2_ENABLE"] == 0.0
-    assert values("gnss.jamming@1:instance=2", moment(1.0))["SIM_GPS2_NUMSATS"] == 0.0
-
-
-@pytest.mark.parametrize("severity", [0.0625, 0.525, 1.0])
-def test_a_delay_is_in_whole_milliseconds_as_ardupilot_keeps_it(severity: float) -> None:
-    (value,) = values("gnss.position_delay@1", moment(severity=severity)).values()
-    assert value == round(value) and value > 100.0
-
-
-def test_a_velocity_can_be_made_noisy_and_not_be_shifted() -> None:
-    """ArduPilot multiplies SIM_GPSn_VERR by an even random number between -1 and 1: a deviation of 1 / sqrt(3)."""
-    size = next(tapped.size for tapped in SIGNALS if tapped.id == "gnss.velocity")
-    noisy = values("gnss.velocity_noise@1:instance=1", moment(0.5))
-    assert noisy == {f"SIM_GPS1_VERR_{axis}": pytest.approx(0.5 * size * math.sqrt(3.0)) for axis in "XYZ"}
-    for kind in ("bias", "drift", "scale", "open", "short", "stuck"):
-        plan = plan_of(parse_fault(f"gnss.velocity_{kind}@1:instance=1"))
-        assert plan.route == "none" and "VERR is noise" in plan.reason
-    dragged = plan_of(parse_fault("gnss.spoofing@1:instance=1"))
-    assert all("GLTCH" in setting.name for setting in dragged.settings) and "velocity stays right" in dragged.reason
+def test_units_and_receivers_of_the_vehicle_have_all_their_faults() -> None:
+    for name in FAULTS:
+        if name.startswith(("imu.", "gnss.")) or name == "environment.gnss_denied@1":
+            given = ":instance=2" if name.startswith(("imu.", "gnss.")) else ""
+            assert plan_of(parse_fault(name + given), ALL) == ardupilot_faults.VEHICLE, name
+    assert "takes 3 inertial units" in plan_of(parse_fault("imu.gyro_bias@1:instance=4"), ALL).reason
+    silent = plan_of(parse_fault("imu.gyro_dropout@1:instance=1"), Routes(units=1))
+    assert [setting.name for setting in silent.settings] == ["SIM_GYR_FAIL_MSK"]  # JSON cannot be silent
+    by_hand = plan_of(parse_fault("gnss.jamming@1:instance=1"), Routes(receivers=False))
+    assert by_hand.route == "none" and "started by hand" in by_hand.reason
 
 
 def test_noise_is_new_at_each_setting_and_the_same_in_each_flight() -> None:
     def ordered(seed: int) -> list[float]:
         noisy = make_rig("quad_f450", until_s=20.0, log=[], seed=seed)
-        noise = parse_fault("gnss.position_noise@1:instance=1,severity=0.5")
+        noise = parse_fault("mag.noise@1:instance=1,severity=0.5")
         driver = FaultDriver(noisy, [noise], lambda *_: None, ParameterLink(noisy))
         found: list[float] = []
         try:
@@ -159,8 +124,9 @@ def test_noise_is_new_at_each_setting_and_the_same_in_each_flight() -> None:
         return found
 
     first = ordered(7)
-    assert 38 <= len(first) <= 41  # each tenth of a second: at least one for each fix
-    assert 10.0 < float(np.std(first)) < 20.0 and abs(float(np.mean(first))) < 6.0  # 15 m of deviation
+    wanted = 1e7 * FAULTS["mag.noise@1"].changes[0].value(0.5)  # milligauss
+    assert 38 <= len(first) <= 41  # each tenth of a second
+    assert 0.7 < float(np.std(first)) / wanted < 1.3 and abs(float(np.mean(first)) + 18.0) < 0.4 * wanted
     assert ordered(7) == first and ordered(8) != first
 
 
@@ -190,13 +156,11 @@ def test_a_compass_bias_goes_against_ardupilots_offset() -> None:
 
 def test_an_axis_alone_is_set_alone() -> None:
     rig = make_rig("quad_f450", until_s=1.0, log=[])
-    driver = FaultDriver(
-        rig, [parse_fault("gnss.position_bias@1:instance=1,axis=1")], lambda *_: None, ParameterLink(rig)
-    )
+    driver = FaultDriver(rig, [parse_fault("mag.bias@1:instance=1,axis=1")], lambda *_: None, ParameterLink(rig))
     rig.step(1)
     driver.link.poll()
     driver.poll()
-    assert list(driver._orders) == ["SIM_GPS1_GLTCH_Y"]
+    assert list(driver._orders) == ["SIM_MAG1_OFS_Y"]
     driver.link.close()
 
 
@@ -283,32 +247,32 @@ def drive(rig: Rig, notes: list[tuple[float, str]], *texts: str) -> Iterator[tup
 
 
 def test_a_fault_is_set_confirmed_and_taken_back(rig: Rig, notes: list[tuple[float, str]]) -> None:
-    for driver, autopilot in drive(rig, notes, "gnss.position_dropout@1:instance=1,start=1,end=2"):
+    for driver, autopilot in drive(rig, notes, "baro.dropout@1:instance=1,start=1,end=2"):
         run(driver, autopilot, rig, 0.9)
         assert autopilot.values == {} and driver.settled()
         run(driver, autopilot, rig, 1.5)
-        assert autopilot.values == {"SIM_GPS1_ENABLE": 0.0} and driver.settled()
-        assert [(echo.name, echo.value) for echo in driver.echoes] == [("SIM_GPS1_ENABLE", 0.0)]
+        assert autopilot.values == {"SIM_BARO_DISABLE": 1.0} and driver.settled()
+        assert [(echo.name, echo.value) for echo in driver.echoes] == [("SIM_BARO_DISABLE", 1.0)]
         assert driver.echoes[0].time_s == pytest.approx(1.0, abs=0.05)
         run(driver, autopilot, rig, 2.5)
-        assert autopilot.values == {"SIM_GPS1_ENABLE": 1.0}
+        assert autopilot.values == {"SIM_BARO_DISABLE": 0.0}
         assert [text for _, text in notes][:2] == [
-            "gnss.position_dropout@1 begins", "SIM_GPS1_ENABLE = 0 confirmed after 0.010 s",
+            "baro.dropout@1 begins", "SIM_BARO_DISABLE = 1 confirmed after 0.010 s",
         ]  # fmt: skip
 
 
 def test_what_ardupilot_confirmed_is_the_witness_and_nothing_else_is(rig: Rig, notes: list[tuple[float, str]]) -> None:
     texts = (
-        "gnss.position_dropout@1:instance=1,start=1,end=2", "baro.stuck@1:instance=1,start=5",
-        "gnss.velocity_bias@1:instance=1", "imu.gyro_bias@1:instance=1",
+        "baro.dropout@1:instance=1,start=1,end=2", "mag.stuck@1:instance=1,start=5",
+        "mag.delay@1:instance=1", "imu.gyro_bias@1:instance=1",
     )  # fmt: skip
     lost, later, impossible, vehicle = (parse_fault(text) for text in texts)
     for driver, autopilot in drive(rig, notes, *texts):
         run(driver, autopilot, rig, 2.5)  # the end of the first is confirmed as well
         acted = driver.acted(lost)
-        assert acted is not None and (acted.signal, acted.size) == ("SIM_GPS1_ENABLE", 1.0)
+        assert acted is not None and (acted.signal, acted.size) == ("SIM_BARO_DISABLE", 1.0)
         assert acted.first_s == pytest.approx(1.0, abs=0.05)
-        for injection, signal in ((later, "SIM_BARO_FREEZE"), (impossible, "")):
+        for injection, signal in ((later, "SIM_MAG1_FAIL"), (impossible, "")):
             idle = driver.acted(injection)
             assert idle is not None and idle.signal == signal and math.isnan(idle.first_s)
         assert driver.acted(vehicle) is None  # its twin is the witness
@@ -318,8 +282,8 @@ def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
     rig: Rig, notes: list[tuple[float, str]]
 ) -> None:
     texts = (
-        "gnss.position_bias@1:instance=1,axis=2,start=1,end=2",
-        "gnss.position_bias@1:instance=1,axis=2,severity=0.5,start=1.5,end=3",
+        "baro.bias@1:instance=1,start=1,end=2",
+        "baro.bias@1:instance=1,severity=0.5,start=1.5,end=3",
     )
     first, second = (parse_fault(text) for text in texts)
     driver = FaultDriver(rig, [first, second], lambda *_: None, ParameterLink(rig))
@@ -328,10 +292,10 @@ def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
         heights = []
         for until_s in (1.4, 1.9, 2.5, 3.5):
             run(driver, autopilot, rig, until_s)
-            heights.append(autopilot.values["SIM_GPS1_GLTCH_Z"])
-        assert heights == pytest.approx([-30.0, -45.0, -15.0, 0.0])
+            heights.append(autopilot.values["SIM_BARO_GLITCH"])
+        assert heights == pytest.approx([-500 / 12, -750 / 12, -250 / 12, 0.0])
         own = [driver.acted(first), driver.acted(second)]
-        assert [witness.size for witness in own if witness] == pytest.approx([30.0, 15.0])
+        assert [witness.size for witness in own if witness] == pytest.approx([500 / 12, 250 / 12])
         assert [witness.first_s for witness in own if witness] == pytest.approx([1.0, 1.5], abs=0.05)
     finally:
         driver.link.close()
@@ -341,8 +305,8 @@ def test_overlapping_offsets_add_up_and_the_end_of_one_leaves_the_other(
 def test_a_fault_that_never_began_has_no_witness_of_another_on_the_same_parameter(
     rig: Rig, notes: list[tuple[float, str]]
 ) -> None:
-    acts = parse_fault("gnss.position_bias@1:instance=1,start=1,end=2")
-    never = parse_fault("gnss.position_drift@1:instance=1,start=15")
+    acts = parse_fault("baro.bias@1:instance=1,start=1,end=2")
+    never = parse_fault("baro.drift@1:instance=1,start=15")
     driver = FaultDriver(rig, [acts, never], lambda *_: None, ParameterLink(rig))
     autopilot = Autopilot(driver.link.port)
     try:
@@ -361,7 +325,7 @@ def test_a_fault_that_never_began_has_no_witness_of_another_on_the_same_paramete
         (ardupilot_faults.farthest, 100.0, [300.0, 250.0], 300.0),
         (ardupilot_faults.added, 5.0, [8.0, 1.0], 4.0),
         (ardupilot_faults.multiplied, 1.0, [0.5, 0.5], 0.25),
-        (ardupilot_faults.root_of_squares, 0.2, [3.0, 4.0], 5.0),
+        (ardupilot_faults.root_of_squares, 12.0, [3.0, 4.0], 13.0),
     ],
 )
 def test_values_of_several_faults_are_joined_by_their_kind(

@@ -445,12 +445,15 @@ EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *restri
 
 static int is_random(const char *path) { return !strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random"); }
 
-/* Locks and sockets that programs keep in /tmp under fixed names are in the run's own folder. */
+/* Locks, sockets and samples that programs keep in /tmp under fixed names are in the run's own folder. */
 static const char *there(const char *path, char *room)
 {
     const size_t folder = strlen(run_folder);
     if (phase != 2 || !path || folder + strlen(path) >= PATH_MAX) return path;
-    if (strncmp(path, "/tmp/px4_lock-", 14) && strncmp(path, "/tmp/px4-sock-", 14)) return path;
+    static const char *const own[] = {"/tmp/px4_lock-", "/tmp/px4-sock-", "/tmp/accel"};
+    unsigned i = 0;
+    while (i < sizeof own / sizeof *own && strncmp(path, own[i], strlen(own[i]))) i++;
+    if (i == sizeof own / sizeof *own) return path;
     snprintf(room, PATH_MAX, "%s/%s", run_folder, path + 5);
     return room;
 }
