@@ -22,8 +22,10 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 
 import ironbird.gym as learning
@@ -89,6 +91,32 @@ def environment(task: learning.Task, count: int, threads: int, scattered: bool =
     return lambda: envs.step(actions) and None
 
 
+def alone(name: str = "ironbird/Hover-v0") -> Callable[[], None]:
+    """One decision of the environment with one vehicle, as `gymnasium.make` gives it."""
+    env = gymnasium.make(name, keep=(), longest_s=3.0)
+    inner = env.unwrapped
+    assert isinstance(inner, learning.VehicleEnv)
+    env.reset(seed=1)
+
+    def decide() -> None:
+        *_, terminated, truncated, _ = env.step(inner.rollout.neutral_action)
+        if terminated or truncated:
+            env.reset()
+
+    return decide
+
+
+def through_sb3(task: learning.Task, count: int) -> Callable[[], None]:
+    """One decision of the same vehicles through the interface of Stable-Baselines3."""
+    from ironbird.gym.stable_baselines import Sb3Vehicles
+
+    envs = learning.VehicleVectorEnv(task, num_envs=count, autoreset_mode="SameStep")
+    vehicles, actions = Sb3Vehicles(envs), np.tile(envs.rollout.neutral_action, (count, 1))
+    vehicles.seed(1)
+    vehicles.reset()
+    return lambda: vehicles.step(actions) and None
+
+
 def crazyflow(python: str, kind: str, count: int, seconds: float) -> tuple[float, float]:
     """The same figures as `measure`, of Crazyflow in its own environment."""
     command = [python, str(Path(__file__).with_name("crazyflow_beside.py")), kind, str(count), str(seconds)]
@@ -143,13 +171,16 @@ def main() -> None:
             learning.Hover(keep=(), level="full_loop", longest_s=60.0), count // 4, given.threads
         ),
     }
+    if find_spec("stable_baselines3"):
+        parts["plant through Stable-Baselines3, 1 core"] = lambda: through_sb3(hover, count)
+    parts["plant, one vehicle alone, gymnasium.make"] = alone
     theirs = {
         f"Crazyflow's plant, RK4 in steps of 1 ms, {ANY}": "plant",
         f"Crazyflow's ReachPos at 500 Hz, {ANY}": "reach",
     }
     found: dict[str, tuple[float, float]] = {}
     for name in [*parts, *(theirs if given.crazyflow else ())]:
-        lanes = count // 4 if name.startswith("full") else count
+        lanes = count // 4 if name.startswith("full") else 1 if "alone" in name else count
         if name in parts:
             found[name] = measure(parts[name](), lanes, given.seconds)
         else:

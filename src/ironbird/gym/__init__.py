@@ -5,11 +5,13 @@
 
     env = gym.make("ironbird/Hover-v0")
     envs = gym.make_vec("ironbird/Hover-v0", num_envs=1024)
+    model = PPO("MlpPolicy", ironbird.gym.sb3("ironbird/Hover-v0", num_envs=128))   # Stable-Baselines3
 
 Needs the extra `gym` (`pip install ironbird[gym]`). The guide is docs/guide/learning.md.
 """
 
 from ironbird.gym.env import VehicleEnv, VehicleVectorEnv
+from ironbird.gym.frameworks import sb3, tensors
 from ironbird.gym.levels import LEVELS, Level
 from ironbird.gym.parallel import ManyVehiclesEnv, parallel_env
 from ironbird.gym.randomise import Randomisation
@@ -34,6 +36,8 @@ __all__ = [
     "make_task",
     "parallel_env",
     "register",
+    "sb3",
+    "tensors",
 ]
 
 register()

@@ -15,6 +15,7 @@ from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_RATE, BY_VELOC
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.vehicles.external import cut_control
+from ironbird.vehicles.in_world import with_wakes
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
 from ironbird.vehicles.spec import Integration
 from ironbird.vehicles.templates.multicopter import DESIGN_GRAVITY_MPS2, MulticopterSpec
@@ -77,13 +78,16 @@ class Fitted:
     hover_thrust: float  # share of the full thrust of all rotors
 
 
-def fit(vehicle: str, level: Level, integration: str = "") -> Fitted:
-    """A multicopter compiled for a level; cached in the process until the vehicle's file changes."""
-    return _fit(vehicle, level.control, level.bare, integration, file_stamp(vehicle_path(vehicle)))
+def fit(vehicle: str, level: Level, integration: str = "", *, wake: bool = False) -> Fitted:
+    """A multicopter compiled for a level; cached in the process until the vehicle's file changes.
+
+    With `wake` the air that others' rotors move is an input.
+    """
+    return _fit(vehicle, level.control, level.bare, integration, wake, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=16)
-def _fit(name: str, control: str, bare: bool, integration: str, stamp: Stamp) -> Fitted:
+def _fit(name: str, control: str, bare: bool, integration: str, wake: bool, stamp: Stamp) -> Fitted:
     vehicle = load_vehicle(name, control=control)
     spec = vehicle.spec
     if not isinstance(spec, MulticopterSpec) or spec.tail is not None:
@@ -91,6 +95,8 @@ def _fit(name: str, control: str, bare: bool, integration: str, stamp: Stamp) ->
             f"vehicle '{spec.id}' is no multicopter that its rotors alone steer ({spec.template}): the learning "
             "environments fly those; give for example quad_f450 or hexa_x"
         )
+    if wake:
+        vehicle = with_wakes(vehicle)
     diagram = cut_control(vehicle.diagram) if bare else vehicle.diagram
     steps = Integration.parse(integration) if integration else vehicle.integration
     model = compile_model(diagram, step_s=steps.step_s, method=steps.method)

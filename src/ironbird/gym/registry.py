@@ -51,6 +51,7 @@ def make_vector_env(
     autoreset_mode: str = "NextStep",
     threads: int = 1,
     render_mode: str | None = None,
+    copy: bool = True,
     **options: Any,
 ) -> VehicleVectorEnv:
     """Environment with many vehicles for a registered name; called by `gymnasium.make_vec`."""
@@ -60,6 +61,7 @@ def make_vector_env(
         autoreset_mode=autoreset_mode,
         threads=threads,
         render_mode=render_mode,
+        copy=copy,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from ironbird.errors import RunError
+from ironbird.errors import RunError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.flight.prepare import events_of
-from ironbird.gym.fields import Field, entries
+from ironbird.gym.decide import Decision
+from ironbird.gym.fields import Action, Field, action_box, box, entries
 from ironbird.gym.levels import fit, level_of
 from ironbird.gym.randomise import Randomisation
 from ironbird.gym.task import Judge, Seen, Task
@@ -35,25 +37,30 @@ class Drawn:
 
 @dataclass
 class Outcome:
-    """Result of one decision for all vehicles."""
+    """Result of one decision for all vehicles; the same arrays every time, with the values of the last one."""
 
     observation: np.ndarray
     reward: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
     success: np.ndarray
-    reasons: dict[int, str] = field(default_factory=dict)  # of vehicles whose episode was terminated
 
 
 class Rollout:
     """Vehicles by number; each has its own random numbers, so its episode does not depend on the other vehicles."""
 
     def __init__(
-        self, task: Task, randomisation: Randomisation | None = None, *, count: int = 1, threads: int = 1
+        self,
+        task: Task,
+        randomisation: Randomisation | None = None,
+        *,
+        count: int = 1,
+        threads: int = 1,
+        wake: bool = False,
     ) -> None:
         self.task, self.randomisation, self.count = task, randomisation or Randomisation(), count
         self.level = level_of(task.level)
-        self.fitted = fit(task.vehicle, self.level, task.integration)
+        self.fitted = fit(task.vehicle, self.level, task.integration, wake=wake)
         self.model = model = self.fitted.model
         self.judge = Judge(task, model)
         every = ticks_of(task.decision_s, model.step_s, "decision_s")
@@ -61,60 +68,68 @@ class Rollout:
             raise RunError(f"decision_s = {task.decision_s:g} s is not a whole number of steps of {model.step_s:g} s")
         self.most_steps = max(1, round(task.longest_s / task.decision_s))
         self._orders = self.randomisation.orders()
-        events = max((len(events_of(model, order)) * 9 for order in self._orders), default=0)
+        events = self._slots(self._orders)
         motors = [at.rotor(n).motor("omega_0") for n in range(1, len(self.fitted.hover_radps) + 1)]
         self._motors = dict(zip(motors, self.fitted.hover_radps, strict=True))
         varied = [] if self.level.on_ground else [*START, *motors]
         varied = list(dict.fromkeys([*varied, *self.randomisation.varied()]))
         paths = [path for path, _ in task.observed]
-        logged = list(dict.fromkeys([*paths, *self.judge.paths, *self._needed()]))
+        logged = list(dict.fromkeys([*paths, *self.judge.paths, *self._needed(wake)]))
         self.episodes = Episodes(model, count, paths=logged, every=every, varied=varied, events=events, threads=threads)
-        self._make_action()
-        self.observation_fields = self._observation_fields()
-        self._low = np.array([[f.low] for f in self.observation_fields], np.float32)  # as in the space
-        self._high = np.array([[f.high] for f in self.observation_fields], np.float32)
+        self.action_fields, actions = self._actions(task.normalise)
+        observed = self._observed(task.normalise)
+        self.observation_fields = [f for _, f in observed]
+        self.observation_space, self.action_space = box(self.observation_fields), action_box(actions)
         self.memory = np.zeros((count, task.memory))
-        self.steps = np.zeros(count, np.int64)
-        self.least = np.full((len(self.judge.goals) + len(self.judge.keep), count), np.inf)  # margins so far
+        decision = self._decision = Decision(self.episodes, self.judge, observed, actions, self.most_steps)
+        self.steps, self.least = decision.steps, decision.least  # of the present episodes; least margins so far
+        self.outcome = Outcome(
+            decision.observation, decision.reward, decision.terminated, decision.truncated, decision.success
+        )
         self.drawn: list[Drawn | None] = [None] * count
         self._rngs: list[np.random.Generator | None] = [None] * count
 
-    def _needed(self) -> list[str]:
-        """Signals that tasks read in addition to those observed and judged."""
-        return [at.BODY.position, at.BODY.velocity]
+    def _needed(self, wake: bool) -> list[str]:
+        """Signals that tasks and pictures read in addition to those observed and judged."""
+        paths = [at.BODY.position, at.BODY.velocity, at.BODY.attitude]
+        return paths + [path for path in self.model.signals() if wake and path.startswith(f"{at.THRUSTS.path}.")]
 
-    def _make_action(self) -> None:
+    def _actions(self, normalise: bool) -> tuple[list[Field], list[Action]]:
+        """Fields of the action in SI, and how a number of the space becomes one; sets what flies on by itself."""
         flat, level = self.model.flat, self.level
-        bounds = level.action or tuple((name, 0.0, 1.0) for name in flat.u.start)
-        self.action_fields: list[Field] = []
-        rows: list[int] = []
-        for name, low, high in bounds:
-            signal = flat.u.signals[name]
-            self.action_fields += entries(name, signal.size, signal.unit, low, high)
-            span = flat.u.rows(name)
-            rows += range(span.start, span.stop)
-        self._action_rows = np.array(rows, np.int64)
-        self._action_low = np.array([f.low for f in self.action_fields])
-        self._action_high = np.array([f.high for f in self.action_fields])
+        bounds = level.action or tuple((name, 0.0, 1.0) for name in flat.u.start if name != at.WASH("told_N"))
         self._inputs = flat.inputs.copy()
         for name, value in level.inputs.items():
             self._inputs[flat.u.rows(name)] = value
         hover = self.fitted.hover_throttle
         if level.bare:
-            self._inputs[: len(hover)] = hover
+            for number, throttle in enumerate(hover, start=1):
+                self._inputs[flat.u.rows(f"rotor/{number}")] = throttle
         elif "offboard_thrust" in dict((name, 0) for name, *_ in bounds):
             self._inputs[flat.u.rows("offboard_thrust")] = self.fitted.hover_thrust
-        self.neutral_action = self._inputs[self._action_rows].astype(np.float32)
-
-    def _observation_fields(self) -> list[Field]:
         fields: list[Field] = []
-        signals = self.model.signals()
-        for path, limit in self.task.observed:
-            fields += entries(path, signals[path].size, signals[path].unit, -limit, limit)
-        for name in self.task.shown:
-            own = self.task.task_signals[name]
-            fields += entries(name, own.size, own.unit, -own.limit, own.limit)
-        return fields
+        actions: list[Action] = []
+        for name, low, high in bounds:
+            signal, span = flat.u.signals[name], flat.u.rows(name)
+            fields += entries(name, signal.size, signal.unit, low, high)
+            for row in range(span.start, span.stop):
+                rest = float(self._inputs[row])
+                actions.append(
+                    Action(row, -1, 1, rest, high - rest, rest - low) if normalise else Action(row, low, high)
+                )
+        self.neutral_action = np.array([0.0 if normalise else self._inputs[a.row] for a in actions], np.float32)
+        return fields, actions
+
+    def _observed(self, normalise: bool) -> list[tuple[str, Field]]:
+        """Every number of the observation: the column it comes from, and its field."""
+        signals, own = self.model.signals(), self.task.task_signals
+        parts = [(path, signals[path].size, signals[path].unit, limit) for path, limit in self.task.observed]
+        parts += [(name, own[name].size, own[name].unit, own[name].limit) for name in self.task.shown]
+        return [
+            (field.name, field)
+            for name, size, unit, limit in parts
+            for field in entries(name, size, unit, -limit, limit, limit if normalise else 1.0)
+        ]
 
     # ------------------------------------------------------------------ episodes
 
@@ -122,6 +137,25 @@ class Rollout:
         """Seed the random numbers of vehicles; a vehicle without a seed gets one from the operating system."""
         for vehicle, seed in zip(range(self.count) if vehicles is None else vehicles, seeds, strict=True):
             self._rngs[vehicle] = np.random.Generator(np.random.PCG64(seed))
+
+    def _slots(self, orders: Sequence[Injection]) -> int:
+        return max((len(events_of(self.model, order)) * 9 for order in orders), default=0)
+
+    def vary(self, options: Mapping[str, Any]) -> None:
+        """Change fields of the randomisation for all episodes that begin from now on."""
+        known = [entry.name for entry in fields(Randomisation)]
+        for key in options:
+            if key not in known:
+                raise UnknownNameError("option of reset", key, known)
+        changed = replace(self.randomisation, **options)
+        orders = changed.orders()
+        new = [path for path in changed.varied() if path not in self.episodes.varied]
+        if new or self._slots(orders) > self.episodes.slots:
+            raise RunError(
+                f"the options of reset ask for {'; '.join(new) or 'faults that change more values'}: make the "
+                "environment with these in scale or faults, so that it has room for them"
+            )
+        self.randomisation, self._orders = changed, orders
 
     def _draw(self, vehicle: int) -> Drawn:
         rng = self._rngs[vehicle]
@@ -137,8 +171,13 @@ class Rollout:
                 "body.w_0": begin.rates_radps,
             }
             params |= {path: np.array([speed]) for path, speed in self._motors.items()}
+        params |= {path: self._own_value(path) for path in self.episodes.varied if path not in params}
         fault = self.randomisation.draw_fault(rng, self._orders)
         return Drawn(int(rng.integers(2**63)), params, self.level.states, fault, memory)
+
+    def _own_value(self, path: str) -> np.ndarray:
+        """Value of a parameter as the vehicle's file has it."""
+        return np.asarray(self.model.flat.values[self.model.param_rows(path)])
 
     def begin(self, vehicles: np.ndarray) -> np.ndarray:
         """Begin an episode with some vehicles; returns the observations of all vehicles."""
@@ -160,54 +199,47 @@ class Rollout:
                 self.memory[vehicle] = one.memory
             self.steps[vehicles] = 0
             self.least[:, vehicles] = np.inf
-        rows = self.episodes.logged()
-        late = np.flatnonzero(np.isnan(rows[:, 0]))
-        if len(late):  # stopped earlier and not restarted
-            rows[late] = self.episodes.where_stopped(late)
-        self._latest = seen = self._seen(rows)
-        return self._observation(seen, self.task.signals(seen, self.memory))
+            self._decision.moved()
+        self._decision.look(self.task, self.memory)
+        self._decision.observe()
+        return self._decision.observation
 
     def step(self, actions: np.ndarray) -> Outcome:
         """Apply one action to every vehicle; a vehicle whose episode is over does not change."""
-        actions = np.asarray(actions, np.float64)
-        if actions.shape != (self.count, len(self._action_rows)) or not np.isfinite(actions).all():
-            raise RunError(
-                f"actions are {actions.shape}; give {(self.count, len(self._action_rows))} finite numbers: "
-                + ", ".join(f"{f.name} [{f.unit}]" for f in self.action_fields)
-            )
-        bounded = np.minimum(np.maximum(actions, self._action_low), self._action_high)
-        self.episodes.step(bounded, self._action_rows)
-        self.steps += 1
-        rows, stopped = self.episodes.logged(), self.episodes.stopped()
-        late = np.flatnonzero(np.isnan(rows[:, 0]))
-        if len(late):
-            rows[late] = self.episodes.where_stopped(late)
-        self._latest = seen = self._seen(rows)
-        signals = self.task.signals(seen, self.memory)
+        decision = self._decision
+        actions = np.asarray(actions)
+        if actions.shape != decision.action.shape or actions.dtype.kind not in "fiu":
+            raise RunError(f"actions are {actions.dtype} {actions.shape}; give {self._wanted()}")
+        decision.action[...] = actions
+        wrong = decision.act()
+        if wrong >= 0:
+            raise RunError(f"the action of vehicle {wrong} is {actions[wrong].tolist()}; give {self._wanted()}")
+        self.episodes.go_on()
+        decision.look(self.task, self.memory)
         before = self.memory
-        self.memory, extra, success = self.task.after(seen, signals, before)
+        self.memory, decision.extra[...], decision.success[...] = self.task.after(
+            decision.seen, decision.signals, before
+        )
         if self.memory is not before:
-            signals = self.task.signals(seen, self.memory)
-        goals, keep = self.judge.margins(seen, signals)
-        for column, margins in enumerate((*goals.T, *keep.T)):
-            np.minimum(self.least[column], margins, out=self.least[column])
-        broken = (keep < 0.0).any(axis=1)
-        bad = stopped | broken
-        success = success & ~bad
-        reward = self.judge.reward(goals) + extra
-        reward = reward + np.where(bad, self.task.end_reward, np.where(success, self.task.success_reward, 0.0))
-        terminated = bad | success
-        truncated = ~terminated & (self.steps >= self.most_steps)
-        reasons = {int(v): self._reason(int(v), bool(success[v]), keep[v]) for v in np.flatnonzero(terminated)}
-        return Outcome(self._observation(seen, signals), reward, terminated, truncated, success, reasons)
+            decision.again(self.task, self.memory)
+        decision.judge()
+        return self.outcome
 
-    def _reason(self, vehicle: int, success: bool, keep: np.ndarray) -> str:
+    def _wanted(self) -> str:
+        names = ", ".join(f"{f.name} [{f.unit}]" for f in self.action_fields)
+        return f"{(self.count, len(self.action_fields))} finite numbers: {names}"
+
+    def reason(self, vehicle: int) -> str:
+        """Why the present episode of a vehicle was terminated; empty if it was not."""
+        if not self.outcome.terminated[vehicle]:
+            return ""
         stop = self.episodes.stop_of(vehicle)
         if stop is not None:
             return stop.reason
-        if success:
+        if self.outcome.success[vehicle]:
             return "success"
-        return "; ".join(text for (text, _), margin in zip(self.judge.keep, keep, strict=True) if margin < 0.0)
+        margins = self._decision.margins[len(self.judge.goals) :, vehicle]
+        return "; ".join(text for (text, _), margin in zip(self.judge.keep, margins, strict=True) if margin < 0.0)
 
     def margins(self, vehicle: int) -> dict[str, float]:
         """The least margin of each requirement in the present episode: its robustness, sampled at the decisions."""
@@ -216,20 +248,24 @@ class Rollout:
 
     # ------------------------------------------------------------------ observations
 
+    def put(self, name: str, values: np.ndarray) -> None:
+        """Set an input of all vehicles, [vehicle, size], until the next call."""
+        block, place = np.divmod(self.episodes.place, self.episodes.width)
+        span = self.model.flat.u.rows(name)
+        self.episodes.state.inputs[block[:, None], np.arange(span.start, span.stop), place[:, None]] = values
+
+    @property
+    def seen(self) -> Seen:
+        """Signals at the last decision; views that change at the next one."""
+        return self._decision.seen
+
+    def time_s(self, vehicle: int) -> float:
+        """Time since the begin of a vehicle's episode."""
+        return float(self.seen.time_s[vehicle])
+
     def positions(self) -> np.ndarray:
-        """Positions of the vehicles in N, m: [vehicle, 3]."""
-        return np.asarray(self._latest[at.BODY.position])
-
-    def _seen(self, rows: np.ndarray) -> Seen:
-        plan = self.episodes.plan
-        columns = {path: rows[:, first : first + plan.signals[path].size] for path, first in plan.start.items()}
-        return Seen(columns, self.episodes.time_s())
-
-    def _observation(self, seen: Seen, signals: dict[str, np.ndarray]) -> np.ndarray:
-        parts = [seen[path].T for path, _ in self.task.observed] + [signals[name].T for name in self.task.shown]
-        rows = np.concatenate(parts, axis=0, dtype=np.float32)
-        np.minimum(np.maximum(rows, self._low, out=rows), self._high, out=rows)
-        return np.ascontiguousarray(rows.T)
+        """Positions of the vehicles in N, m: [vehicle, 3]; a view that changes at the next decision."""
+        return self.seen[at.BODY.position]
 
     def close(self) -> None:
         """End the worker threads of the kernel."""

@@ -17,12 +17,13 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.formula import Formula, Interval, Node, Window, parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import RequirementError
-from ironbird.flight.derived import DERIVED, derived_from, names_of
+from ironbird.flight.derived import DERIVED, names_of
 from ironbird.flight.order import Requirement
 from ironbird.model.signal import entry_names
-from ironbird.requirements.robustness import Evaluation
-from ironbird.requirements.trace import Trace
 from ironbird.vehicles import places as at
+from ironbird.world.model import Material, Obstacle, Sphere
+
+MARK, MARK_M = Material("mark", colour=(0.85, 0.45, 0.05)), 0.08
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Task(ABC):
     decision_s: float = 0.01
     integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
     longest_s: float = 5.0
+    normalise: bool = False  # observations and actions in -1 .. 1: shares of their bounds; action 0 holds a hover
     observed: tuple[tuple[str, float], ...] = (
         (at.BODY.velocity, 15.0),
         (at.BODY.attitude, 1.0),
@@ -116,13 +118,18 @@ class Task(ABC):
         """New memory, extra reward and success of each vehicle after a decision."""
         return memory, np.zeros(len(memory)), np.zeros(len(memory), bool)
 
+    def marks(self, memory: np.ndarray, time_s: float) -> list[Obstacle]:
+        """What pictures show beside the vehicle, in N; here a small sphere at the target. `memory` is one vehicle's."""
+        place = self.target(memory[None], np.array([time_s]))[0]
+        return [Sphere("target", tuple(place), material=MARK, radius_m=MARK_M)]
+
     def changed(self, **options: object) -> Task:
         """The same task with other values of its fields."""
         return replace(self, **options)  # type: ignore[arg-type]
 
 
 class Judge:
-    """The requirements of a task, bound to a model: margins of all vehicles at a decision."""
+    """The requirements of a task, bound to a model."""
 
     def __init__(self, task: Task, model: CompiledModel) -> None:
         self.task = task
@@ -135,38 +142,8 @@ class Judge:
         self.goals = [(goal, _present(goal.text, self.names)) for goal in goals]
         self.keep = [(text, _present(text, self.names)) for text in map(_text, task.keep)]
         names = [name for _, (formula, _) in (*self.goals, *self.keep) for name in formula.signals]
-        self.columns = list(dict.fromkeys(names))
-        entries = [s for name in self.columns for s in (DERIVED[name].sources if name in DERIVED else [name])]
+        entries = [s for name in names for s in (DERIVED[name].sources if name in DERIVED else [name])]
         self.paths = sorted({e.partition("[")[0] for e in entries if e.partition("[")[0] in model.signals()})
-
-    def margins(self, seen: Seen, signals: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Margins of the goals and of the requirements to keep, each [vehicle, requirement]."""
-        entries = _entries({**{path: seen[path] for path in self.paths}, **signals})
-        values = {name: self._value(name, entries) for name in self.columns}
-        count = len(seen.time_s)
-        evaluation = Evaluation(Trace(np.zeros(1), values, np.ones(count, np.int64)), slice(None))
-
-        def margin(node: Node) -> np.ndarray:
-            margins = evaluation.margins(node, 0, 1)[:, 0]
-            return np.where(np.isnan(margins), -np.inf, margins)
-
-        def table(nodes: list[Node]) -> np.ndarray:
-            return np.stack([margin(node) for node in nodes]).T if nodes else np.empty((count, 0))
-
-        return table([node for _, (_, node) in self.goals]), table([node for _, (_, node) in self.keep])
-
-    @staticmethod
-    def _value(name: str, entries: Mapping[str, np.ndarray]) -> np.ndarray:
-        values = derived_from(entries, name) if name in DERIVED else entries[name]
-        assert values is not None  # `paths` has all sources
-        return values
-
-    def reward(self, margins: np.ndarray) -> np.ndarray:
-        """Reward for the margins of the goals, [vehicle]."""
-        total = np.zeros(len(margins))
-        for column, (goal, _) in enumerate(self.goals):
-            total += goal.weight * np.clip(margins[:, column] / goal.per, -1.0, 1.0)
-        return total
 
 
 def _text(text: str) -> str:
@@ -193,12 +170,3 @@ def _looks_away(node: object) -> bool:
     if isinstance(node, Window) or type(node).__name__ in ("Until", "Edge"):
         return True
     return any(_looks_away(part) for part in vars(node).values() if hasattr(part, "__dataclass_fields__"))
-
-
-def _entries(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every scalar of some signals by name (`body.euler[0]`), [vehicle, 1]."""
-    return {
-        entry: values[:, i : i + 1]
-        for name, values in columns.items()
-        for i, entry in enumerate(entry_names(name, values.shape[1]))
-    }

@@ -22,9 +22,14 @@ def _environment() -> Environment:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
+def page_text(template: str, content: dict[str, Any]) -> str:
+    """The text of one HTML page."""
+    return _environment().get_template(template).render(**content)
+
+
 def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
     """Write one HTML page; its folder is created if it does not exist."""
-    text = _environment().get_template(template).render(**content)
+    text = page_text(template, content)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
 

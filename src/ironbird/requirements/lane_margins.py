@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,15 +30,18 @@ DEEPEST = 12  # most values on the stack
 _SIZE, _PLACE, _NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 
 
-@functools.cache
-def margins_library() -> ctypes.CDLL:
-    """The native library, compiled or from the cache."""
+def margins_text() -> str:
+    """C text of the stack machine of margins, for libraries that contain it."""
     own = {"PUSH_OF_LANE": PUSH_OF_LANE, "PUSH_IN_LAST_ROW": PUSH_IN_LAST_ROW}
     numbers = {**{op.name: int(op) for op in Op}, **own}
     head = "".join(f"#define OP_{name} {number}\n" for name, number in numbers.items()) + f"#define DEEPEST {DEEPEST}\n"
-    library = native.load(
-        head + (Path(__file__).parent / "c" / "ib_margins.c").read_text(), LANES, what="the code of requirements"
-    )
+    return head + (Path(__file__).parent / "c" / "ib_margins.c").read_text()
+
+
+@functools.cache
+def margins_library() -> ctypes.CDLL:
+    """The native library, compiled or from the cache."""
+    library = native.load(margins_text(), LANES, what="the code of requirements")
     library.ib_margins.restype = None
     library.ib_margins.argtypes = [
         _PLACE, *[_SIZE] * 3, *[_PLACE] * 3, _SIZE, *[_PLACE] * 2, *[_SIZE] * 4, _NUMBER, _PLACE,
@@ -121,7 +125,7 @@ class _Program(MarginCode):
 
     def over(self, interval: Interval, trace: Trace, *, greatest: bool) -> np.ndarray | None:
         """Minimum or maximum over an interval of each lane; None if the stack is too small."""
-        if self._depth() > DEEPEST:
+        if depth_of(self.code) > DEEPEST:
             return None
         data = self.columns.data
         block_size, row_size, _ = sizes(data, self.lanes)
@@ -142,9 +146,11 @@ class _Program(MarginCode):
         )  # fmt: skip
         return extremes[: self.lanes]
 
-    def _depth(self) -> int:
-        deepest = present = 0
-        for op, _ in self.code:
-            present += 1 - (0 if op >= PUSH_OF_LANE else Op(op).takes)
-            deepest = max(deepest, present)
-        return deepest
+
+def depth_of(code: Sequence[tuple[int, int]]) -> int:
+    """Most values that code holds on the stack at once."""
+    deepest = present = 0
+    for op, _ in code:
+        present += 1 - (0 if op >= PUSH_OF_LANE else Op(op).takes)
+        deepest = max(deepest, present)
+    return deepest

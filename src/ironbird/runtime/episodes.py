@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -30,6 +31,14 @@ from ironbird.runtime.watch import Code
 
 EVENT = np.dtype([(name, np.float64 if name == "value" else np.int64) for name, *_ in EventRecord._fields_])
 _COLUMNS = ("x", "xd", "held", "params", "inputs")  # arrays of a lane, besides its seed and stop
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Blocks that run, and for each thread the ranges of blocks that it runs."""
+
+    blocks: np.ndarray
+    shares: list[list[list[int]]]
 
 
 class Episodes:
@@ -87,6 +96,7 @@ class Episodes:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = max(1, threads)
         self._scratch: Episodes | None = None
+        self._plan: _Parts | None = None  # of all vehicles, until the next `begin`
         self.state: RunState
         self.records: np.ndarray  # events, [block, place, slot]
         self.ticks: np.ndarray  # current tick of each block
@@ -151,6 +161,7 @@ class Episodes:
         self._run = kernel(self.state).ib_run
         args = run_args(self.state, self._events, 0, self.log, 0)
         self._args = [RunArgs.from_buffer_copy(args) for _ in range(self._threads)]
+        self._pointers = [ctypes.byref(args) for args in self._args]
 
     def _take_blocks(self, count: int) -> np.ndarray:
         free = np.flatnonzero(self.used == 0)
@@ -216,7 +227,8 @@ class Episodes:
             self._order(int(block[i]), int(place[i]), ordered)
         np.add.at(self.used, block, 1)
         self.ticks[blocks] = 0
-        self._advance(blocks, 1)
+        self._plan = None
+        self._advance(self._parts(blocks), 1)
 
     def _free(self, vehicles: np.ndarray) -> None:
         old = self.place[vehicles]
@@ -278,31 +290,40 @@ class Episodes:
         by_lane = np.zeros((len(columns), lanes))  # lanes without a vehicle stay at zero: they are stopped
         by_lane[:, self.place] = np.asarray(inputs).T
         self.state.inputs[:, np.asarray(columns)] = by_lane.reshape(len(columns), -1, self.width).swapaxes(0, 1)
-        self._advance(np.flatnonzero(self.used > 0), self.every)
+        self.go_on()
 
-    def _advance(self, blocks: np.ndarray, ticks: int) -> None:
-        """Run blocks (in rising order) from their own ticks; adjacent blocks of equal age share one call."""
+    def go_on(self) -> None:
+        """Advance all vehicles by `every` ticks, with the inputs that they have."""
+        if self._plan is None:
+            self._plan = self._parts(np.flatnonzero(self.used > 0))
+        self._advance(self._plan, self.every)
+
+    def _parts(self, blocks: np.ndarray) -> _Parts:
+        """How threads share blocks (in rising order): adjacent blocks of equal age are one call of the kernel."""
         if not len(blocks):
-            return
+            return _Parts(blocks, [])
         breaks = (np.diff(blocks) != 1) | (np.diff(self.ticks[blocks]) != 0)
         ends = np.append(np.flatnonzero(breaks), len(blocks) - 1)
         firsts = blocks[np.append(0, ends[:-1] + 1)]
-        runs = np.stack([firsts, blocks[ends] + 1, self.ticks[firsts]], axis=1)
-        if self._pool is None or len(blocks) < self._threads:
-            self._run_all(0, runs, ticks)
-        else:
-            parts = _shares(runs, self._threads)
-            list(self._pool.map(lambda i: self._run_all(i, parts[i], ticks), range(len(parts))))
-        self.ticks[blocks] += ticks
+        runs = np.stack([firsts, blocks[ends] + 1], axis=1)
+        parts = 1 if self._pool is None or len(blocks) < self._threads else self._threads
+        return _Parts(blocks, [share.tolist() for share in _shares(runs, parts)])
 
-    def _run_all(self, thread: int, runs: np.ndarray, ticks: int) -> None:
-        args, pointer = self._args[thread], ctypes.byref(self._args[thread])
+    def _advance(self, plan: _Parts, ticks: int) -> None:
+        if len(plan.shares) > 1 and self._pool is not None:
+            list(self._pool.map(lambda i: self._run_all(i, plan.shares[i], ticks), range(len(plan.shares))))
+        elif plan.shares:
+            self._run_all(0, plan.shares[0], ticks)
+        self.ticks[plan.blocks] += ticks
+
+    def _run_all(self, thread: int, runs: list[list[int]], ticks: int) -> None:
+        args, pointer = self._args[thread], self._pointers[thread]
         args.ticks = ticks
-        for first, last, tick in runs.tolist():
-            args.first_block, args.last_block, args.tick = first, last, tick
+        for first, last in runs:
+            args.first_block, args.last_block, args.tick = first, last, self.ticks[first]
             self._run(pointer)
 
-    # ------------------------------------------------------------------ -------- results
+    # ------------------------------------------------------------------ results
 
     def logged(self) -> np.ndarray:
         """The last logged row of every vehicle, [vehicle, column]; NaN for a vehicle that stopped before it.
@@ -341,7 +362,7 @@ class Episodes:
             other.state.stop_tick[:] = 0
             other.state.stop_tick[0, lanes] = RUNNING
             other.ticks[0] = 0
-            other._advance(np.zeros(1, np.int64), 1)
+            other._advance(other._parts(np.zeros(1, np.int64)), 1)
             rows[begin : begin + len(part)] = other._data[0, 0][:, lanes].T
         return rows
 
@@ -360,15 +381,14 @@ class Episodes:
 
 def _shares(runs: np.ndarray, parts: int) -> list[np.ndarray]:
     """The runs of blocks divided into parts with about equal numbers of blocks."""
-    sizes = runs[:, 1] - runs[:, 0]
-    total = int(sizes.sum())
+    total = int((runs[:, 1] - runs[:, 0]).sum())
     shares: list[list[list[int]]] = [[] for _ in range(parts)]
     done = 0
-    for first, last, tick in runs.tolist():
+    for first, last in runs.tolist():
         while first < last:
             part = min(done * parts // total, parts - 1)
             until = min(last, first + max(1, -(-(part + 1) * total // parts) - done))
-            shares[part].append([first, until, tick])
+            shares[part].append([first, until])
             done += until - first
             first = until
     return [np.array(share) for share in shares if share]

@@ -42,7 +42,7 @@ from ironbird.runtime.tuning import apply_tuning
 from ironbird.scenario.between import Motion, Trigger
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
-from ironbird.scenario.wake import Discs, wake_at
+from ironbird.scenario.wake import Wakes
 from ironbird.symbolic import shapes as sh
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import Hull, hull_of, rotors_of
@@ -261,27 +261,18 @@ class Fleet:
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
 
     def _arrange_wakes(self) -> None:
-        """Prepare the wakes: one row for each rotor of known size, and one for each point that feels it."""
+        """Prepare the wakes, and which rotors are those of each group."""
         rotors = [rotors_of(self.groups[group].fitted.vehicle.diagram) for group, _ in self.place]
         if not any(rotors):
             raise ScenarioError("wake = true, but no vehicle has a rotor of known diameter; leave it out")
-        rows = [(number, rotor) for number, own in enumerate(rotors) for rotor in own]
-        self._blower = np.array([number for number, _ in rows])
-        self._hubs, self._shafts = (np.array([getattr(rotor, name) for _, rotor in rows]) for name in ("hub_m", "axis"))
-        self._diameters = np.array([rotor.diameter_m for _, rotor in rows])
-        feels = [
-            (number, at_m) for number, own in enumerate(rotors) for at_m in [r.hub_m for r in own] or [np.zeros(3)]
-        ]
-        self._feeler = np.array([number for number, _ in feels])
-        self._felt_at = np.array([at_m for _, at_m in feels])
-        self._others = self._feeler[:, None] != self._blower[None]
+        self._wakes = Wakes(rotors)
         self._blowing = [  # rows of the rotors of each group, (lanes, rotors)
-            np.array([np.flatnonzero(self._blower == number) for number in group.members]) for group in self.groups
+            np.array([np.flatnonzero(self._wakes.of == number) for number in group.members]) for group in self.groups
         ]
 
     def _blow(self, motion: Motion) -> None:
         """Give each vehicle the mean wake of the others over its own rotors."""
-        count = len(self._blower)
+        count = len(self._wakes.of)
         thrust, density, flow = np.zeros(count), np.ones(count), np.zeros((count, 3))
         for group, rows in zip(self.groups, self._blowing, strict=True):
             rotors = rows.shape[1]
@@ -289,15 +280,8 @@ class Fleet:
                 thrust[rows] = np.hstack([group.held(at.THRUSTS(f"held_{n}")) for n in range(1, rotors + 1)])
                 density[rows] = group.held(at.THRUSTS("air"))
                 flow[rows] = group.held(at.THRUSTS("flow_B"))[:, None]
-        R = motion.attitude[self._blower]
-        hubs = motion.position[self._blower] + np.einsum("mij,mj->mi", R, self._hubs)
-        down, drift = (-np.einsum("mij,mj->mi", R, part) for part in (self._shafts, flow))
-        discs = Discs(hubs, down, self._diameters, thrust * self.running()[self._blower], density, drift)
-        feels = motion.attitude[self._feeler]
-        places = motion.position[self._feeler] + np.einsum("pij,pj->pi", feels, self._felt_at)
-        wind = np.zeros((len(self.members), 3))
-        np.add.at(wind, self._feeler, wake_at(places, discs, self._others))
-        wind /= np.bincount(self._feeler)[:, None]
+        thrust *= self.running()[self._wakes.of]
+        wind = self._wakes.wind(motion.position, motion.attitude, thrust, density, flow)
         for group in self.groups:
             if at.WASH("told_N") in group.model.flat.u.start:
                 group.put(at.WASH("told_N"), wind[group.members])

@@ -17,9 +17,12 @@ does not roll it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from ironbird.vehicles.in_world import Rotor
 
 SPREAD = 0.094  # S: half width per distance, [Pope2000] Table 5.1
 SHAPE = (math.sqrt(2.0) - 1.0) / SPREAD**2  # a of the profile, [Pope2000] Ch. 5: half the speed at eta = S
@@ -87,3 +90,43 @@ def wake_at(points: np.ndarray, discs: Discs, others: np.ndarray) -> np.ndarray:
     total = flux.sum(axis=1)
     size = np.sqrt(np.sqrt((total * total).sum(axis=1)))  # |U|^2 is the size of the sum
     return np.asarray(total / np.maximum(size, 1e-9)[:, None])
+
+
+class Wakes:
+    """Rotors of several vehicles that blow on each other; rotors are rows, vehicle after vehicle."""
+
+    def __init__(self, rotors: Sequence[Sequence[Rotor]]) -> None:
+        """`rotors` are those of each vehicle; one without rotors feels the wakes at its origin."""
+        rows = [(number, rotor) for number, own in enumerate(rotors) for rotor in own]
+        self.count = len(rotors)
+        self.of = np.array([number for number, _ in rows], np.int64)  # vehicle of each rotor
+        self._hubs, self._shafts = (
+            np.array([getattr(rotor, name) for _, rotor in rows]).reshape(-1, 3) for name in ("hub_m", "axis")
+        )
+        self._diameters = np.array([rotor.diameter_m for _, rotor in rows])
+        feels = [(n, at_m) for n, own in enumerate(rotors) for at_m in [r.hub_m for r in own] or [np.zeros(3)]]
+        self._feeler = np.array([number for number, _ in feels])
+        self._felt_at = np.array([at_m for _, at_m in feels])
+        self._others = self._feeler[:, None] != self.of[None]
+
+    def wind(
+        self,
+        position: np.ndarray,
+        attitude: np.ndarray,
+        thrust: np.ndarray,
+        density: np.ndarray,
+        flow_B: np.ndarray,
+    ) -> np.ndarray:
+        """Mean wake of the others over each vehicle's rotors, m/s in N.
+
+        Positions and R_NB are rows of vehicles, the rest rows of rotors: thrust, and the air's density and flow there.
+        """
+        R = attitude[self.of]
+        hubs = position[self.of] + np.einsum("mij,mj->mi", R, self._hubs)
+        down, drift = (-np.einsum("mij,mj->mi", R, part) for part in (self._shafts, flow_B))
+        feels = attitude[self._feeler]
+        places = position[self._feeler] + np.einsum("pij,pj->pi", feels, self._felt_at)
+        wind = np.zeros((self.count, 3))
+        discs = Discs(hubs, down, self._diameters, thrust, density, drift)
+        np.add.at(wind, self._feeler, wake_at(places, discs, self._others))
+        return wind / np.bincount(self._feeler)[:, None]

@@ -202,6 +202,13 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = F
     return replace(vehicle, diagram=diagram)
 
 
+def with_wakes(vehicle: Vehicle) -> Vehicle:
+    """A vehicle on flat ground that feels the wakes of others (input `WASH`) and tells the thrust of its rotors."""
+    diagram = vehicle.diagram.copied()
+    _add_wakes(diagram)
+    return replace(vehicle, diagram=diagram)
+
+
 def _add_external_wind(diagram: Diagram, part: at.Part) -> bool:
     """Add an external part of the wind to the vehicle's air; False under water or if no part is affected by the air."""
     if at.AIR.path not in diagram.blocks:

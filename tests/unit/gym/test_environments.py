@@ -14,9 +14,13 @@ from gymnasium.vector import AutoresetMode
 
 import ironbird.gym as learning
 from ironbird.errors import RequirementError, RunError, UnknownNameError
+from ironbird.flight.derived import derived_from
 from ironbird.flight.prepare import events_of
 from ironbird.gym.rollout import Rollout
 from ironbird.gym.task import Goal, Seen
+from ironbird.model.signal import entry_names
+from ironbird.requirements.robustness import Evaluation
+from ironbird.requirements.trace import Trace
 from ironbird.runtime.log import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
@@ -323,3 +327,68 @@ def test_the_full_loop_takes_off_by_itself_and_then_moves_as_it_is_asked() -> No
         assert not over
     assert seen[:3] == pytest.approx([1.0, -0.5, -0.5], abs=0.2)  # noise of the estimator
     env.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "always (tilt < 20 deg and rate < 3 rad/s)",
+        "always (speed < 1 m/s implies target_distance < 2 m)",
+        "always (not (height > 9.5 m) or abs(body.v_NB_N[0]) < 1 m/s)",
+        "always (rotor/1/motor.speed / rotor/2/motor.speed > 0.9)",
+        "always (hypot(to_target[0], to_target[1]) < 1 m and time < 0.2 s)",
+    ],
+)
+def test_margins_at_a_decision_are_those_of_the_judge_of_flights(text: str) -> None:
+    """Native code against `requirements.robustness`, bit by bit; requirements of many lanes, groups and padding."""
+    envs = learning.VehicleVectorEnv(learning.Hover(goals=(Goal(text, 1.0),), keep=()), num_envs=13)
+    envs.reset(seed=3)
+    rollout, least = envs.rollout, np.full(13, np.inf)
+    ((_, (formula, node)),) = rollout.judge.goals
+    for _ in range(25):
+        envs.step(np.tile(rollout.neutral_action, (13, 1)))
+        seen = {**rollout.seen.columns, **rollout._decision.signals}
+        columns = {
+            entry: values[:, i : i + 1]
+            for name, values in seen.items()
+            for i, entry in enumerate(entry_names(name, values.shape[1]))
+        }
+        columns["time"] = rollout.seen.time_s[:, None]
+        values = {n: columns[n] if n in columns else derived_from(columns, n) for n in formula.signals}
+        trace = Trace(np.zeros(1), values, np.ones(13, np.int64))  # type: ignore[arg-type]
+        margins = Evaluation(trace, slice(None)).margins(node, 0, 1)[:, 0]
+        least = np.minimum(least, margins)
+        assert (rollout._decision.margins[0, :13] == margins).all()
+    assert [rollout.margins(v)[formula.text] for v in range(13)] == least.tolist()
+    envs.close()
+
+
+def test_a_requirement_about_the_end_of_a_flight_is_refused() -> None:
+    with pytest.raises(RequirementError, match="how the flight ended"):
+        learning.VehicleEnv(learning.Hover(goals=(Goal("always (crashed < 0.5)", 1.0),)))
+
+
+def test_normalised_spaces_are_shares_of_the_bounds_and_action_0_hovers() -> None:
+    plain, shares = learning.VehicleEnv(learning.Hover()), learning.VehicleEnv(learning.Hover(normalise=True))
+    for env in (plain, shares):
+        env.reset(seed=5)
+    assert (shares.observation_space.high == 1.0).all() and (shares.action_space.low == -1.0).all()  # type: ignore[attr-defined]
+    high = np.array([f.high for f in plain.observation_fields], np.float32)
+    for _ in range(5):
+        seen, reward, *_ = plain.step(plain.rollout.neutral_action)
+        share, same, *_ = shares.step(np.zeros(4, np.float32))
+        assert reward == pytest.approx(same, rel=1e-6) and share == pytest.approx(seen / high, rel=1e-5, abs=1e-6)
+    full = plain.step(np.ones(4, np.float32))[0] - shares.step(np.ones(4, np.float32))[0] * high
+    assert full == pytest.approx(0.0, abs=1e-4)  # action 1 is full throttle
+
+
+def test_options_of_a_reset_change_what_is_drawn() -> None:
+    env = learning.VehicleEnv(learning.Hover(), learning.Randomisation(scale={"body.mass": (0.9, 1.1)}))
+    env.reset(seed=1, options={"wind_mps": (6.0, 6.0), "scale": {}})
+    drawn = env.rollout.drawn[0]
+    assert drawn is not None and np.linalg.norm(drawn.params[at.WIND_STEADY.velocity]) == pytest.approx(6.0)
+    assert drawn.params["body.mass"] == env.rollout.model.flat.values[env.rollout.model.param_rows("body.mass")]
+    with pytest.raises(UnknownNameError, match="wind_mps"):
+        env.reset(options={"wind": 3.0})
+    with pytest.raises(RunError, match="make the environment with these"):
+        env.reset(options={"scale": {"body.inertia": (0.9, 1.1)}})

@@ -8,12 +8,12 @@
 
 typedef double ib_eight __attribute__((vector_size(8 * IB_W), aligned(8)));
 
-#define EACH for (int i = 0; i < ROWS; ++i)
+#define EACH for (int i = 0; i < many; ++i)
 
-/* Rows from `row` on of one block; behind its last row the last one is taken again. */
+/* `many` rows from `row` on of one block; behind its last row the last one is taken again. */
 static void ib_values(const double *data, int64_t row_size, const double *time, int64_t row, int64_t most,
                       const int64_t *code, int64_t length, const double *constant, const double *of_lanes,
-                      int64_t lanes, const ib_i *last, ib_f (*stack)[ROWS])
+                      int64_t lanes, const ib_i *last, int many, ib_f (*stack)[ROWS])
 {
     int top = -1;
     for (const int64_t *op = code; op < code + 2 * length; op += 2) {
@@ -92,7 +92,8 @@ EXPORT void ib_margins(const double *data, int64_t block_size, int64_t row_size,
             if (end[i] > top) top = end[i];
         }
         for (int64_t row = bottom; row <= top; row += ROWS) {
-            ib_values(data, row_size, time, row, most, code, length, constant, of_lanes, lanes, &ends, stack);
+            ib_values(data, row_size, time, row, most, code, length, constant, of_lanes, lanes, &ends, ROWS,
+                      stack);
             for (int i = 0; i < ROWS && row + i <= top; ++i) {
                 const ib_i now = (row + i) - (ib_i){0}, seen = (ib_i)(begin <= now) & (ib_i)(now <= end);
                 const ib_f value = stack[0][i];
