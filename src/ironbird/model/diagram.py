@@ -292,10 +292,10 @@ class Diagram:
 
     def param(self, path: str) -> Param:
         """Declaration of the parameter at a path."""
-        block, _, name = path.rpartition(".")
-        if block not in self.blocks or name not in self.blocks[block].params:
+        signal = self._declared(path)
+        if not isinstance(signal, Param):
             raise UnknownNameError("parameter", path, self.param_paths(), f"diagram '{self.name}'")
-        return self.blocks[block].params[name]
+        return signal
 
     def param_paths(self) -> list[str]:
         """Paths of all parameters of the diagram."""
@@ -303,16 +303,22 @@ class Diagram:
 
     def port(self, path: str) -> Port:
         """The port at a path, as the handle from `add` returns it."""
-        block, _, name = path.rpartition(".")
-        known = {
-            f"{owner}.{key}": signal
-            for owner, part in self.blocks.items()
-            for key, signal in part.signals.items()
-            if isinstance(signal, In | Out)
-        }
-        if path not in known:
+        signal = self._declared(path)
+        if not isinstance(signal, In | Out):
+            known = [
+                f"{owner}.{key}"
+                for owner, part in self.blocks.items()
+                for key, declared in part.signals.items()
+                if isinstance(declared, In | Out)
+            ]
             raise UnknownNameError("port", path, known, f"diagram '{self.name}'")
-        return Port(self.name, block, name, known[path])
+        block, _, name = path.rpartition(".")
+        return Port(self.name, block, name, signal)
+
+    def _declared(self, path: str) -> Signal | None:
+        """What a block declares under a path; None if nothing is declared there."""
+        block, _, name = path.rpartition(".")
+        return self.blocks[block].signals.get(name) if block in self.blocks else None
 
     def value(self, path: str) -> np.ndarray:
         """Value of a parameter as a column; its default if none was set."""
