@@ -3,7 +3,8 @@
 Until a fault acts the flight is equal to the healthy one to the last bit, so the first difference in the autopilot's
 own log is caused by the fault. What follows is caused by it only if none of the healthy flights shows it
 (`flight/healthy.py`), until `WITHIN_S` after the last fault has ended. Events of two flights within `SAME_S` of each
-other count as the same: after the first difference nothing occurs at exactly the same time any more.
+other count as the same: after the first difference nothing occurs at exactly the same time any more. A state that
+changes for less than that, as it also does in a healthy flight at another time, is chance too.
 
 A fault takes three steps: it acts at the sensor (its witness), it arrives in the autopilot's own log
 (`protocols/own_records.py`), it changes the flight. The last one is seen in the true path: it is that of the healthy
@@ -32,7 +33,7 @@ from ironbird.flight.healthy import HealthyFlights, Shown, apart_m, own_log, sho
 from ironbird.flight.judge import Judged
 from ironbird.flight.reactions import WITHIN_S
 from ironbird.protocols.own_records import Sight, sight_of
-from ironbird.protocols.own_states import SIDEWAYS
+from ironbird.protocols.own_states import SIDEWAYS, are_opposite
 from ironbird.rig.system import AutopilotEvent
 
 EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
@@ -147,7 +148,7 @@ def compare(faulted: AutopilotEstimate, healthy: HealthyFlights) -> Cause:
     acting = [(w, fired_s) for w, fired_s in zip(flight.witnesses, flight.triggered_s, strict=True) if w.effective]
     until_s = max((w.injection.end_s + fired_s for w, fired_s in acting), default=math.inf) + WITHIN_S
     later = [event for event in own.events if first_s <= event.time_s <= until_s]
-    caused = [event for event in later if not any(_shown(event, other) for other in healthy.shown)]
+    caused = [event for event in later if not any(_is_chance(event, own, other) for other in healthy.shown)]
     began = [(w.first_s, w.injection.fault.id) for w, _ in acting]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
     begin_s = min(begin_s, first_s)  # a witness is dated by the first row of the log that shows it
@@ -202,9 +203,21 @@ def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) ->
     return first_s, signal
 
 
-def _shown(event: AutopilotEvent, other: Shown) -> bool:
-    """Whether a healthy flight shows the same at about that time, however often."""
-    return any(_key(h) == _key(event) and abs(h.time_s - event.time_s) <= SAME_S for h in other.events)
+def _is_chance(event: AutopilotEvent, own: Shown, other: Shown) -> bool:
+    """Whether a healthy flight shows an event, however often: at about that time, or at any time if it does not last.
+
+    A state that changes back within `SAME_S` does not last: a measurement at the edge of its test is rejected for a
+    moment at another gust.
+    """
+    if any(_key(h) == _key(event) and abs(h.time_s - event.time_s) <= SAME_S for h in other.events):
+        return True
+    back = {
+        e.text
+        for e in own.events
+        if e.kind == event.kind and abs(e.time_s - event.time_s) <= SAME_S and are_opposite(e.text, event.text)
+    }
+    shown = {h.text for h in other.events if h.kind == event.kind}
+    return event.text in shown and bool(back & shown)
 
 
 def _key(event: AutopilotEvent) -> tuple[str, str]:

@@ -1,11 +1,12 @@
 """Events of an external control system that may answer a fault: failsafes, modes, estimators, messages.
 
-The progress of the mission, a landing, the disarming after it and texts about log files come in every flight: they are
-no reactions. A disarming in the air is one.
+The progress of the mission, a landing, what happens on the ground after it, and texts about log files come in every
+flight: they are no reactions. A disarming in the air is one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -50,22 +51,19 @@ class Reaction:
 
 
 def possible_reactions(events: Sequence[AutopilotEvent], log: Log, lane: int = 0) -> list[AutopilotEvent]:
-    """The events that may answer a fault; of arming and disarming only what happens in the air, in truth."""
-    return [
-        event
-        for event in events
-        if event.kind in REACTIONS
-        and not event.text.startswith(ROUTINE)
-        and (event.kind != "armed" or _is_airborne(event.time_s, log, lane))
-    ]
-
-
-def _is_airborne(time_s: float, log: Log, lane: int) -> bool:
-    if at.BODY.position not in log or not log.rows(lane):
-        return False
+    """The events that may answer a fault, until the last landing; of arming and disarming only what is in the air."""
+    found = [event for event in events if event.kind in REACTIONS and not event.text.startswith(ROUTINE)]
+    if not found or at.BODY.position not in log or not log.rows(lane):
+        return found
     down = log.lane(at.BODY.position, lane)[:, 2]
-    row = min(int(np.searchsorted(log.time_s, time_s)), len(down) - 1)
-    return bool(down[0] - down[row] > AIRBORNE_M)
+    airborne = down[0] - down > AIRBORNE_M
+    flown = np.flatnonzero(airborne)
+    ended_s = float(log.time_s[flown[-1]]) if flown.size and not airborne[-1] else math.inf
+
+    def in_the_air(time_s: float) -> bool:
+        return bool(airborne[min(int(np.searchsorted(log.time_s, time_s)), len(airborne) - 1)])
+
+    return [e for e in found if e.time_s <= ended_s and (e.kind != "armed" or in_the_air(e.time_s))]
 
 
 def reactions_of(

@@ -121,6 +121,19 @@ def test_what_one_of_several_healthy_flights_shows_too_is_chance(flight: Flight)
     assert neither.rows()["caused"].startswith("nothing that none of 2 healthy flights")
 
 
+def test_a_state_that_changes_for_a_moment_as_in_a_healthy_flight_at_another_time_is_chance(flight: Flight) -> None:
+    def flow(off_s: float, on_s: float) -> list[Change]:
+        return [Change(off_s, "fusion", "optical flow no longer fused"), Change(on_s, "fusion", "optical flow fused")]
+
+    for on_s, count in ((6.2, 0), (7.9, 0), (9.0, 2)):  # 9.0 s: it lasts
+        found = caused(
+            autopilot(flight, *flow(5.5, on_s), differs_s=5.2), autopilot(flight), autopilot(flight, *flow(1.0, 2.0))
+        )
+        assert len(found.caused) == count, found.caused
+    alone = caused(autopilot(flight, *flow(5.5, 6.2), differs_s=5.2), autopilot(flight))
+    assert len(alone.caused) == 2  # no healthy flight does so
+
+
 def test_the_progress_of_a_mission_is_caused_by_nothing_but_a_disarming_in_the_air_is(flight: Flight) -> None:
     said = tuple(
         AutopilotEvent(6.0, kind, text)
