@@ -111,7 +111,7 @@ def never() -> Figures:
     for autopilot in named(AUTOPILOTS):
         orders = cases_for(autopilot)
         with tempfile.TemporaryDirectory() as keep:
-            healthy = Healthy(fly(orders[HEALTHY], folder=Path(keep) / HEALTHY))
+            healthy = Healthy.of(orders[HEALTHY], Path(keep) / HEALTHY)
             order = replace(orders[HEALTHY], faults=(parse_fault(NEVER),))
             found[autopilot] = row_of(order, healthy, Path(keep) / "never")
         print(autopilot, found[autopilot], flush=True)

@@ -20,20 +20,21 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.planned import Planned
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
-from ironbird.flight.cause import compare
+from ironbird.flight.cause import compare, log_file
 from ironbird.flight.derived import derived
 from ironbird.flight.ending import ending_of
-from ironbird.flight.flight import LOG_ENDINGS, Flight, fly
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.healthy import HealthyFlights, fly_healthy
 from ironbird.flight.systems import is_outside, title_of
+from ironbird.protocols.own_records import sight_of
 from ironbird.systems.ardupilot import faults as on_ardupilot
-from own_records import sight_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilot_comparison.md"
@@ -80,7 +81,7 @@ def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None
     """Fly what is not stored; each row is written down at once."""
     orders = cases_for(control)
     with tempfile.TemporaryDirectory() as folder:
-        healthy = Healthy(fly(orders[HEALTHY], folder=Path(folder) / HEALTHY))
+        healthy = Healthy.of(orders[HEALTHY], Path(folder) / HEALTHY)
         beside = healthy.flight.sha256
         missing = [
             name
@@ -102,13 +103,16 @@ def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None
             print(f"{control} {number}/{len(missing)} {name}: {row} {time.perf_counter() - begin:.0f} s", flush=True)
 
 
-class Healthy:
-    """A flight without faults, whose log is read once."""
+class Healthy(NamedTuple):
+    """The flight without faults, and, under an autopilot, all healthy flights of its order."""
 
-    def __init__(self, flight: Flight) -> None:
-        self.flight = flight
-        autopilot = beside(flight) if is_outside(flight.order.control) else None
-        self.autopilot = autopilot if isinstance(autopilot, AutopilotEstimate) else None
+    flight: Flight
+    all: HealthyFlights | None
+
+    @classmethod
+    def of(cls, order: FlightCase, folder: Path) -> Healthy:
+        """Flown."""
+        return cls(*fly_healthy(order, folder)) if is_outside(order.control) else cls(fly(order), None)
 
 
 def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
@@ -144,10 +148,13 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     if fault is None:
         return row
     autopilot = beside(flight)
-    if not isinstance(autopilot, AutopilotEstimate) or healthy.autopilot is None:
+    if not isinstance(autopilot, AutopilotEstimate) or healthy.all is None:
         return row | {"seen": False, "sight": str(autopilot), "caused": [], "carried": "", "believed": {}}
-    cause = compare(autopilot, healthy.autopilot)
-    sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, log_of(flight), log_of(healthy.flight))
+    cause = compare(autopilot, healthy.all)
+    sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, log_file(flight), log_file(healthy.flight))
+    row["healthy"] = cause.healthy
+    row["changed"] = any(step.changed for step in cause.steps)
+    row["steps"] = [step.sentence() for step in cause.steps]
     row |= {"seen": sight.seen, "sight": sight.sentence(), "direct": sight.direct}
     if math.isfinite(sight.first_s):
         row["seen_after_s"] = round(max(sight.first_s - cause.begin_s, 0.0), 2)
@@ -158,13 +165,6 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     row["believed"] = {error.name: [round(error.most, 2), error.unit] for error in autopilot.errors()}
     row["uncovered"] = autopilot.uncovered()
     return row
-
-
-def log_of(flight: Flight) -> Path:
-    """The autopilot's own log."""
-    return max(
-        (path for path in flight.logs if path.suffix.lower() in LOG_ENDINGS), key=lambda path: path.stat().st_size
-    )
 
 
 # ---------------------------------------------------------------------- the page

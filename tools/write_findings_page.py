@@ -25,7 +25,6 @@ from ironbird.campaign.pack import repeat
 from ironbird.campaign.planned import Planned
 from ironbird.campaign.search import Map, boundary_map, shrink
 from ironbird.campaign.suite import load_suite
-from ironbird.flight.flight import fly
 from ironbird.flight.systems import title_of
 from ironbird.report.svg_plot import write_map
 from write_comparison_page import FIGURES as COMMON
@@ -93,7 +92,7 @@ def fly_all(figures: dict[str, Row]) -> None:
             twin = replace(order, faults=())
             key = replace(twin, id="", case_id="", expect=None).digest()
             if key not in healthy:
-                healthy[key] = Healthy(fly(twin, folder=Path(folder) / f"healthy{len(healthy)}"))
+                healthy[key] = Healthy.of(twin, Path(folder) / f"healthy{len(healthy)}")
             flown = {"digest": order.digest(), "beside": healthy[key].flight.sha256}
             if flown.items() <= figures.get(name, {}).items():
                 continue

@@ -10,8 +10,9 @@ import pytest
 
 import ironbird as ib
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
-from ironbird.flight.cause import cause_of, fly_healthy
+from ironbird.flight.cause import cause_of
 from ironbird.flight.flight import fly
+from ironbird.flight.healthy import fly_healthy
 from ironbird.flight.order import Weather
 
 pytestmark = pytest.mark.autopilot
@@ -59,7 +60,7 @@ def test_a_fault_caused_what_its_healthy_twin_does_not_do(autopilot: str, tmp_pa
         folder=tmp_path / "faulted",
     )
     begin_s = flight.witnesses[0].first_s
-    cause = cause_of(flight, fly_healthy(flight, tmp_path / "healthy"))
+    cause = cause_of(flight, fly_healthy(flight.order, tmp_path / "healthy")[1])
     assert begin_s - 0.1 < cause.first_s < begin_s + 1.0
     assert any("no longer fused" in event.text for event in cause.caused)
     assert all(event.time_s >= cause.first_s for event in cause.caused)
@@ -75,7 +76,7 @@ def test_a_twin_without_a_fault_that_acts_is_the_same_to_the_last_byte(autopilot
         options={"time": "virtual"},
         folder=tmp_path / "faulted",
     )
-    cause = cause_of(flight, fly_healthy(flight, tmp_path / "healthy"))
+    cause = cause_of(flight, fly_healthy(flight.order, tmp_path / "healthy")[1])
     assert cause.first_s == math.inf and cause.caused == []
 
 

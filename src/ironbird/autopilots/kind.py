@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from ironbird.errors import LinkError
 from ironbird.files import option_texts as texts
@@ -74,6 +74,13 @@ class AutopilotOptions(Options):
         bool,
         Field(description=texts.GROUND_STATION),
     ] = False
+    twin: Annotated[
+        bool,
+        Field(
+            description="With faults and time=virtual: fly healthy flights beside (without the faults, as ordered and "
+            "with one least bit of a sensor changed) and report what the faults caused."
+        ),
+    ] = False
     params: Annotated[
         ParamsText,
         Field(
@@ -81,6 +88,12 @@ class AutopilotOptions(Options):
             "lines."
         ),
     ] = ""
+
+    @model_validator(mode="after")
+    def _twin_repeats(self) -> AutopilotOptions:
+        if self.twin and self.time == "real":
+            raise ValueError("twin needs a flight that repeats to the bit: add time = virtual")
+        return self
 
 
 class AutopilotKind(Kind):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import hashlib
 import itertools
 import operator
 import os
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import software
@@ -24,13 +26,16 @@ from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.duration import end_s
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
-from ironbird.flight.judge import judge, load_native_code, log_paths, not_flown
+from ironbird.flight.judge import Judged, judge, load_native_code, log_paths, not_flown
 from ironbird.flight.prepare import fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
 from ironbird.flight.words import PASS
 from ironbird.runtime.log import Log
 from ironbird.scenario.run import fly_scenario
 from ironbird.vehicles.load import Stamp
+
+if TYPE_CHECKING:
+    from ironbird.flight.healthy import KeptHealthy
 
 LANES_PER_BATCH = 512
 LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
@@ -125,8 +130,8 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
             flown = fly_scenario(scenario_in(first.scenario, first.case_id), workers=threads, keep=False)
             log, judged, kernel_s = flown.vehicles[0].log, [judged_scenario(first, flown)], 0.0
         elif is_outside(first.control):
-            flight = fly(first)
-            log, judged, kernel_s = flight.log, [flight.judged], 0.0
+            flight_log, verdict = _flown_outside(first)
+            log, judged, kernel_s = flight_log, [verdict], 0.0
         else:
             model = fit(first).model
             own = [log_paths(case, model) for case in cases]
@@ -148,6 +153,28 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     results = [FlightResult.of(case, verdict) for case, verdict in zip(cases, judged, strict=True)]
     results = _keep_traces(results, log, policy, places, signals)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
+
+
+def _flown_outside(case: FlightCase) -> tuple[Log, Judged]:
+    """Fly a case under a control system outside; with the option `twin` beside the healthy flights of its order."""
+    if not (case.options.get("twin") and case.faults):
+        flight = fly(case)
+        return flight.log, flight.judged
+    from ironbird.flight.cause import cause_of, with_cause
+
+    with tempfile.TemporaryDirectory() as folder:
+        flight = fly(case, folder=Path(folder))
+        if flight.log.interrupted:
+            raise KeyboardInterrupt
+        return flight.log, with_cause(flight.judged, cause_of(flight, _healthy().of(case)))
+
+
+@functools.cache
+def _healthy() -> KeptHealthy:
+    """Healthy flights that this process has flown; its flights come in the order of their healthy ones."""
+    from ironbird.flight.healthy import KeptHealthy
+
+    return KeptHealthy()
 
 
 def get_ready(cases: Sequence[FlightCase] = ()) -> None:

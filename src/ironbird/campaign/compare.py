@@ -49,7 +49,7 @@ class Compared:
             return f"error: {self.error}"
         acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
         first = next(iter(self.flight.reactions()), None)
-        reaction = f"; first reaction {first.event.text} after {first.after_s:.2f} s" if first else ""
+        reaction = f"; then {first.event.text} after {first.after_s:.2f} s" if first else ""
         off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
         return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{reaction}"
 

@@ -34,7 +34,7 @@ class FlightResult(Judged):
         File name of its log in the folder `traces`, if it was kept.
     digest, verdict, sentence, outcome, crashed, ended_s, impact_mps, margin, score, level, sha256, model_hash
         As in `Judged`.
-    judgements, witnesses, modes, fault_modes, reactions, early
+    judgements, witnesses, modes, fault_modes, reactions, early, healthy, caused, steps
         As in `Judged`.
     """
 

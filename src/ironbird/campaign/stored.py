@@ -23,10 +23,12 @@ _RESULT: dict[str, type | tuple[type, ...]] = {
     "ended_s": _NUMBER, "impact_mps": _NUMBER, "margin": _NUMBER, "score": _NUMBER, "level": str, "sha256": str,
     "model_hash": str, "seed": int, "values": dict, "expect": (str, type(None)), "trace": (str, type(None)),
     "judgements": list, "witnesses": list, "modes": list, "fault_modes": list, "reactions": list,
+    "healthy": int, "caused": list, "steps": list,
 }  # fmt: skip
 _JUDGEMENT: dict[str, type | tuple[type, ...]] = {
     "name": str, "severity": str, "margin": _NUMBER, "time_s": _NUMBER, "sentence": str, "formula": str, "unit": str,
 }  # fmt: skip
+_STEP = {"fault", "changed", "sentence"}
 _CASE: dict[str, type | tuple[type, ...]] = {
     "id": str, "case_id": str, "title": str, "vehicle": str, "control": str, "mission_name": str, "script": str,
     "seed": int, "until_s": (int, float, type(None)), "log_s": _NUMBER, "values": dict, "tags": tuple,
@@ -81,7 +83,8 @@ def read_result(campaign: str, row: Mapping[str, Any]) -> FlightResult:
         _check(result.id == row["flight_id"], f"it is that of flight {result.id!r}")
         _check(result.trace is None or is_trace_name(result.trace), f"{result.trace!r} is no name of a trace")
         _check(all(isinstance(entry, dict) for entry in result.witnesses), "witnesses")
-        _check(all(isinstance(entry, str) for entry in result.reactions), "reactions")
+        _check(all(isinstance(entry, str) for entry in (*result.reactions, *result.caused)), "reactions")
+        _check(all(isinstance(entry, dict) and entry.keys() == _STEP for entry in result.steps), "steps")
         _check(all(isinstance(entry, int) for entry in result.fault_modes), "fault_modes")
         _check(all(isinstance(value, str | int | float) for value in result.values.values()), "values")
         _check(

@@ -123,7 +123,10 @@ def by_case(
 def exit_code(results: Sequence[FlightResult], *, strict: bool = False) -> int:
     """0 if every flight came out as its case expects (by default pass), else 1.
 
-    With `strict` a requirement that a flight did not put to the test counts as not met.
+    With `strict` a requirement that a flight did not put to the test counts as not met, and so does a pass whose faults
+    changed nothing.
     """
-    right = results and all(result.as_expected and not (strict and result.untested) for result in results)
+    right = results and all(
+        result.as_expected and not (strict and (result.untested or result.changed_nothing)) for result in results
+    )
     return 0 if right else 1

@@ -197,11 +197,18 @@ def _fly(
     untested = sum(bool(result.untested) for result in results if result.verdict == "pass")
     if untested:
         rows["passes with a requirement not put to the test"] = str(untested)
+    unchanged = sum(result.changed_nothing for result in results if result.verdict == "pass")
+    if unchanged:
+        rows["passes whose faults changed nothing"] = str(unchanged)
     if not interrupted:
         rows["speed"] = (
             f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
         )
-    print_table(rows, campaign.name, {**counts, "untested": untested, "as_expected": code == 0, "folder": str(folder)})
+    print_table(
+        rows,
+        campaign.name,
+        {**counts, "untested": untested, "unchanged": unchanged, "as_expected": code == 0, "folder": str(folder)},
+    )
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:

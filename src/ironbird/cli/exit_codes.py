@@ -17,10 +17,10 @@ NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells report it
 
 
 def code_of(flight: Flight, *, strict: bool = False) -> int:
-    """The exit code of a verb that flies once; with `strict` a requirement that was not put to the test is not met."""
+    """The exit code of a verb that flies once; with `strict` a pass that shows less than it should is none."""
     if flight.log.interrupted:
         return INTERRUPTED
-    return EXIT_CODES["fail" if strict and flight.verdict == "pass" and flight.judged.untested else flight.verdict]
+    return EXIT_CODES["fail" if strict and flight.judged.shows_less else flight.verdict]
 
 
 def code_of_all(codes: Sequence[int]) -> int:

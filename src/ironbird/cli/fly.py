@@ -93,14 +93,6 @@ IntegrationOption = Annotated[
 ReplayOption = Annotated[
     Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
 ]
-TwinOption = Annotated[
-    bool,
-    typer.Option(
-        "--twin",
-        help="With --time virtual: fly the same without faults too, and list what the faults caused.",
-        rich_help_panel=OUTSIDE,
-    ),
-]
 CountOption = Annotated[
     int,
     typer.Option(
@@ -153,7 +145,6 @@ def fly(
     option: OptionOption = None,
     param: ParamOption = None,
     params: ParamsOption = None,
-    twin: TwinOption = False,
     count: CountOption = 1,
     beside: BesideOption = None,
     link: LinkOption = None,
@@ -209,8 +200,8 @@ def fly(
         if start is not None:
             order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
-        _check(order, count, beside or [], twin=twin)
-        shown = {"ulog": ulog, "csv": csv, "twin": twin, "strict": strict}
+        _check(order, count, beside or [])
+        shown = {"ulog": ulog, "csv": csv, "strict": strict}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
@@ -221,15 +212,13 @@ def fly(
 fly.command_class = KindVerb  # type: ignore[attr-defined]
 
 
-def _check(order: Order, count: int, beside: Sequence[str], *, twin: bool) -> None:
+def _check(order: Order, count: int, beside: Sequence[str]) -> None:
     """Refuse what cannot be flown, and print what the link will carry, before anything is compiled."""
     from ironbird.flight.outline import check_requirements
-    from ironbird.flight.systems import is_outside, kind_of, read_options, repeats
+    from ironbird.flight.systems import is_outside, kind_of, read_options
 
-    if twin and not order.faults:
-        raise OrderError("--twin compares with a flight without faults: give a --fault, or leave --twin out")
-    if twin and not repeats(order.control, order.options, order.script):
-        raise OrderError("--twin needs a flight that repeats to the bit: add --time virtual")
+    if order.options.get("twin") and not order.faults:
+        raise OrderError("--twin compares with flights without faults: give a --fault, or leave --twin out")
     check_requirements(order)
     if not is_outside(order.control):
         _check_log_step(order)
@@ -372,9 +361,9 @@ def _fly_one(order: Order, folder: Path, speed: float | None, shown: dict[str, b
 
 
 def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> WrittenFlight:
-    """Write a flight's folder, with `twin` also that of its healthy twin."""
+    """Write a flight's folder, with the option `twin` also that of its healthy twin."""
     more: dict[str, str] = {}
-    if shown["twin"] and flight.order.faults:
+    if flight.order.options.get("twin") and flight.order.faults:
         more |= _caused(flight, folder)
     kind = _kind(flight.order)
     if kind is not None and kind.lands:
@@ -385,15 +374,18 @@ def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> WrittenFli
 
 
 def _caused(flight: Flight, folder: Path) -> dict[str, str]:
-    """Fly the same without faults, write that flight beside, and say what the faults caused."""
+    """Fly the same without faults, write that flight beside, and report what the faults caused."""
     from ironbird.files.trust import Trust
-    from ironbird.flight.cause import cause_of, fly_healthy
+    from ironbird.flight.cause import cause_of, with_cause
+    from ironbird.flight.healthy import fly_healthy
     from ironbird.report.folder import write_flight_folder
 
-    with progress_bar("flying the healthy twin"), ending_in_order():
-        healthy = fly_healthy(flight, folder / "healthy", Trust.by_hand(flight.order.options))
+    with progress_bar("flying the healthy twins"), ending_in_order():
+        healthy, all_healthy = fly_healthy(flight.order, folder / "healthy", Trust.by_hand(flight.order.options))
     write_flight_folder(healthy, folder / "healthy")
-    return cause_of(flight, healthy).rows()
+    cause = cause_of(flight, all_healthy)
+    flight.judged = with_cause(flight.judged, cause)
+    return cause.rows()
 
 
 def _kind(order: Order) -> Kind | None:

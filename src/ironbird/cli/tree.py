@@ -268,6 +268,7 @@ OWNERS = {
     "stick_mode": ("sticks",),
     "sticks": ("firmware", "sticks",),
     "time": ("px4", "ardupilot",),
+    "twin": ("px4", "ardupilot",),
     "udp": ("hardware",),
     "vehicle_id": ("rflysim",),
     "wait_s": ("firmware", "mavlink",),

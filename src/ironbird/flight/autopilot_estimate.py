@@ -19,7 +19,8 @@ import numpy as np
 from ironbird.errors import LinkError
 from ironbird.flight.duration import OBJECT
 from ironbird.flight.flight import Flight
-from ironbird.flight.reactions import Reaction, reactions_of
+from ironbird.flight.reached import AIRBORNE_M
+from ironbird.flight.reactions import Reaction, possible_reactions, reactions_of
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.model.signal import entry_names
 from ironbird.protocols.autopilot_log import RATIOS as RATIOS
@@ -30,7 +31,6 @@ from ironbird.vehicles import places as at
 
 COARSE_S = 0.1  # grid of the first search for the offset
 MOST_OFFSET_S = 5.0  # the link sets the autopilot's clock: a larger offset belongs to another part of the flight
-AIRBORNE_M = 0.5  # above its start: from here on a log must cover the flight
 GAP_S = 1.0  # by which a log may end before the flight, as it is written in pieces
 STRETCHES = 8  # pieces of the flight that are fitted apart
 LEAST_DRIFT_S = 1e-3  # over the log: a smaller one is left out
@@ -304,10 +304,10 @@ class AutopilotEstimate:
         return [AutopilotEvent(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
 
     def reactions(self) -> list[Reaction]:
-        """The first reaction of each kind after each fault began: received messages and entries of its log."""
+        """The first event of each kind after each fault began: received messages and entries of its log."""
         flight = self.flight
         events = sorted([*flight.autopilot_events, *self.autopilot_events()], key=lambda event: event.time_s)
-        return reactions_of(flight.order.faults, flight.witnesses, events)
+        return reactions_of(flight.order.faults, flight.witnesses, possible_reactions(events, flight.log))
 
     @cached_property
     def time_s(self) -> np.ndarray:

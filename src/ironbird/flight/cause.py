@@ -1,16 +1,24 @@
-"""Effects of a fault on an autopilot: its flight compared with the same flight without faults, in virtual time.
+"""Effects of a fault on an autopilot: its flight compared with healthy flights of the same order, in virtual time.
 
-Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is caused by the
-fault, and so is everything that follows and does not occur in the healthy flight too, until `WITHIN_S` after the last
-fault has ended. Events of both flights within `SAME_S` of each other count as the same: after the first difference
-nothing occurs at exactly the same time any more.
+Until a fault acts the flight is equal to the healthy one to the last bit, so the first difference in the autopilot's
+own log is caused by the fault. What follows is caused by it only if none of the healthy flights shows it
+(`flight/healthy.py`), until `WITHIN_S` after the last fault has ended. Events of two flights within `SAME_S` of each
+other count as the same: after the first difference nothing occurs at exactly the same time any more. A state that
+changes for less than that, as it also does in a healthy flight at another time, is chance too.
 
-Not distinguished: which of several faults caused what; order the flight with one of them for that.
+A fault takes three steps: it acts at the sensor (its witness), it arrives in the autopilot's own log
+(`protocols/own_records.py`), it changes the flight. The last one is seen in the true path: it is that of the healthy
+flight to the last bit, or as near to it as the other healthy flights are, or farther away.
+
+Not distinguished: which of several faults caused what, and whether another one than the first arrived; order the flight
+with one of them for that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -18,19 +26,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.errors import OrderError
-from ironbird.files.trust import Trust
-from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
-from ironbird.flight.flight import Flight, fly
+from ironbird.errors import LinkError
+from ironbird.flight.autopilot_estimate import AutopilotEstimate
+from ironbird.flight.flight import LOG_ENDINGS, Flight
+from ironbird.flight.healthy import HealthyFlights, Shown, apart_m, own_log, shown_by
+from ironbird.flight.judge import Judged
 from ironbird.flight.reactions import WITHIN_S
-from ironbird.protocols.own_states import SIDEWAYS
+from ironbird.protocols.own_records import Sight, sight_of
+from ironbird.protocols.own_states import SIDEWAYS, are_opposite
 from ironbird.rig.system import AutopilotEvent
 
 EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
 MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
-OURS = ("fault", "link", "pilot")  # autopilot_events that Ironbird causes itself
+FARTHER = 3.0  # times as far from the healthy flight as a least bit of a sensor moves it: the vehicle flew another way
+FAR_M = 0.5  # least distance of another way
 STATE_WORDS = {
     "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
     "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
@@ -39,71 +50,134 @@ STATE_WORDS = {
 
 
 @dataclass(frozen=True)
+class Steps:
+    """How far a fault that acted came: into the autopilot's log, and into the flight."""
+
+    fault: str
+    sight: Sight | None  # in the autopilot's own log; None if it is not known
+    apart_m: float  # largest distance of the true path from that of the healthy flight at the same time
+    spread_m: float  # the same of healthy flights whose sensors differ by one least bit
+    answered: bool  # whether the autopilot did anything that no healthy flight shows
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the autopilot's own log shows the fault."""
+        return self.sight is not None and self.sight.seen
+
+    @property
+    def moved(self) -> bool:
+        """Whether the vehicle flew another way than healthy flights do."""
+        return self.apart_m > max(FARTHER * self.spread_m, FAR_M)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the vehicle flew another way, or the autopilot did something else."""
+        return self.moved or self.answered
+
+    def sentence(self) -> str:
+        """The steps after the first one as text."""
+        if self.sight is None:
+            arrived = "not known whether it arrived in the autopilot's log"
+        else:
+            arrived = "arrived" if self.arrived else "did not arrive"
+            arrived += f" in the autopilot's log ({self.sight.sentence()})"
+        change = f"{arrived}, changed {'the flight' if self.changed else 'nothing'}"
+        if self.apart_m == 0.0:
+            return f"{change}: the vehicle moved as in the healthy flight, to the last bit"
+        way = "flew another way" if self.moved else "moved as healthy flights do"
+        chance = f" (one least bit of a sensor: up to {self.spread_m:.2g} m)" if self.spread_m else ""
+        return f"{change}: the vehicle {way}, up to {self.apart_m:.2g} m from the one as ordered{chance}"
+
+
+@dataclass(frozen=True)
 class Cause:
-    """Differences between a flight with faults and its healthy twin."""
+    """Differences between a flight with faults and the healthy flights of its order."""
 
     first_s: float  # when the autopilot's own log differs for the first time; infinite if never
     signal: str  # what differs first
     fault: str  # that began to act last before
     begin_s: float  # when
-    caused: list[AutopilotEvent]
+    caused: list[AutopilotEvent]  # what none of the healthy flights shows
     carried: str  # which measurements carried the position afterwards; empty if none of them was lost
+    healthy: int  # flights that it was compared with
+    steps: list[Steps]  # of each fault that acted
 
     def rows(self) -> dict[str, str]:
         """The differences as rows of the flight's summary."""
+        rows = {f"effect {n}": f"{steps.fault} {steps.sentence()}" for n, steps in enumerate(self.steps, start=1)}
         if not math.isfinite(self.first_s):
-            return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
-        rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
-        for number, event in enumerate(self.caused[:MOST_ROWS], start=1):
-            rows[f"caused {number}"] = f"{event.kind}: {event.text}, {self._after(event.time_s)}"
+            return rows | {"caused": "nothing: what its log has of estimates and states is that of the healthy flight"}
+        rows["first divergence"] = f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"
+        none = f"of {self.healthy} healthy flights (sensors changed by one least bit)"
+        if not self.caused:
+            rows["caused"] = f"nothing that none {none} shows"
+        else:
+            rows["caused"] = f"what follows; none {none} shows it"
+        rows |= {f"caused {n}": text for n, text in enumerate(self.sentences()[:MOST_ROWS], start=1)}
         if len(self.caused) > MOST_ROWS:
             rows["caused later"] = f"{len(self.caused) - MOST_ROWS} more, until {self.caused[-1].time_s:.1f} s"
         if self.carried:
             rows["carried by"] = self.carried
         return rows
 
+    def sentences(self) -> list[str]:
+        """What the faults caused, each with its delay."""
+        return [f"{event.kind}: {event.text}, {self._after(event.time_s)}" for event in self.caused]
+
     def _after(self, time_s: float) -> str:
         return f"{time_s - self.begin_s:.2f} s after {self.fault}"
 
 
-def fly_healthy(flight: Flight, folder: Path, trust: Trust | None = None) -> Flight:
-    """Fly the same flight without its faults; `OrderError` if it would not repeat otherwise."""
-    if not flight.repeats:
-        raise OrderError(
-            "only a flight that repeats to the bit has a healthy twin: fly with --time virtual (option time=virtual)"
-        )
-    return fly(replace(flight.order, faults=()), folder=folder, trust=trust)
+def cause_of(flight: Flight, healthy: HealthyFlights) -> Cause:
+    """Differences that the faults of a flight caused; `LinkError` if it left no log."""
+    return compare(own_log(flight), healthy)
 
 
-def cause_of(flight: Flight, healthy: Flight) -> Cause:
-    """Differences that the faults of a flight caused; `LinkError` if one of both flights left no log."""
-    pair = []
-    for one in (flight, healthy):
-        estimate = beside(one)
-        if not isinstance(estimate, AutopilotEstimate):
-            raise estimate if estimate is not None else OrderError("this control system leaves no log to compare")
-        pair.append(estimate)
-    return compare(*pair)
+def with_cause(judged: Judged, cause: Cause) -> Judged:
+    """A judgement with what the faults caused beside it."""
+    steps = [{"fault": one.fault, "changed": one.changed, "sentence": one.sentence()} for one in cause.steps]
+    came = "".join(f"; {one.fault} {one.sentence()}" for one in cause.steps)
+    sentence = judged.sentence + came
+    return replace(judged, sentence=sentence, healthy=cause.healthy, steps=steps, caused=cause.sentences())
 
 
-def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
-    """Differences between two logs: of the flight with faults and of its healthy twin."""
-    first_s, signal = _first_difference(faulted, healthy)
-    own, other = _all_of(faulted), _all_of(healthy)
-    flight = faulted.flight
+def compare(faulted: AutopilotEstimate, healthy: HealthyFlights) -> Cause:
+    """Differences between the log of a flight with faults, and what the healthy flights of its order show."""
+    first_s, signal = _first_difference(faulted, healthy.first)
+    own, flight = shown_by(faulted), faulted.flight
     acting = [(w, fired_s) for w, fired_s in zip(flight.witnesses, flight.triggered_s, strict=True) if w.effective]
     until_s = max((w.injection.end_s + fired_s for w, fired_s in acting), default=math.inf) + WITHIN_S
-    caused = [event for event in _unmatched(own, other) if first_s <= event.time_s <= until_s]
+    later = [event for event in own.events if first_s <= event.time_s <= until_s]
+    caused = [event for event in later if not any(_is_chance(event, own, other) for other in healthy.shown)]
     began = [(w.first_s, w.injection.fault.id) for w, _ in acting]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
     begin_s = min(begin_s, first_s)  # a witness is dated by the first row of the log that shows it
-    return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))
+    carried = _carried(faulted, begin_s, caused)
+    steps = _steps(faulted, own, healthy, answered=bool(caused))
+    return Cause(first_s, signal, fault, begin_s, caused, carried, len(healthy), steps)
 
 
-def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
-    modes = [AutopilotEvent(at_s, "mode", name) for at_s, name in autopilot.modes()]
-    received = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
-    return sorted([*received, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
+def _steps(faulted: AutopilotEstimate, own: Shown, healthy: HealthyFlights, *, answered: bool) -> list[Steps]:
+    """How far each fault came that acted; the arrival of the first one only, as it changes what others change too."""
+    acting = sorted((w for w in faulted.flight.witnesses if w.effective), key=lambda witness: witness.first_s)
+    away_m = float(apart_m(own.path_N, healthy.shown[0].path_N).max(initial=0.0))
+    steps = []
+    for number, witness in enumerate(acting):
+        injection, sight = witness.injection, None
+        if number == 0:
+            with contextlib.suppress(LinkError):
+                logs = [log_file(one.flight) for one in (faulted, healthy.first)]
+                sight = sight_of(injection.fault.id.partition("@")[0], injection.instance, *logs)
+        steps.append(Steps(injection.fault.id, sight, away_m, healthy.spread_m, answered))
+    return steps
+
+
+def log_file(flight: Flight) -> Path:
+    """The autopilot's own log, the largest if it wrote several; `LinkError` if it left none."""
+    logs = [path for path in flight.logs if path.suffix.lower() in LOG_ENDINGS and path.is_file()]
+    if not logs:
+        raise LinkError("the autopilot left no log of its own")
+    return max(logs, key=lambda path: path.stat().st_size)
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
@@ -129,24 +203,26 @@ def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) ->
     return first_s, signal
 
 
-def _unmatched(own: Sequence[AutopilotEvent], other: Sequence[AutopilotEvent]) -> list[AutopilotEvent]:
-    """Events of the first list without a partner of the same text in the second; each partner counts once."""
-    free = list(other)
-    events = []
-    for event in own:
-        partner = next(
-            (
-                h
-                for h in free
-                if (h.kind, h.text) == (event.kind, event.text) and abs(h.time_s - event.time_s) <= SAME_S
-            ),
-            None,
-        )
-        if partner is None:
-            events.append(event)
-        else:
-            free.remove(partner)
-    return events
+def _is_chance(event: AutopilotEvent, own: Shown, other: Shown) -> bool:
+    """Whether a healthy flight shows an event, however often: at about that time, or at any time if it does not last.
+
+    A state that changes back within `SAME_S` does not last: a measurement at the edge of its test is rejected for a
+    moment at another gust.
+    """
+    if any(_key(h) == _key(event) and abs(h.time_s - event.time_s) <= SAME_S for h in other.events):
+        return True
+    back = {
+        e.text
+        for e in own.events
+        if e.kind == event.kind and abs(e.time_s - event.time_s) <= SAME_S and are_opposite(e.text, event.text)
+    }
+    shown = {h.text for h in other.events if h.kind == event.kind}
+    return event.text in shown and bool(back & shown)
+
+
+def _key(event: AutopilotEvent) -> tuple[str, str]:
+    """What an event says; which of several outputs is at its limit is chance."""
+    return event.kind, re.sub(r"^output \d+ at", "an output at", event.text)
 
 
 def _carried(autopilot: AutopilotEstimate, begin_s: float, caused: Sequence[AutopilotEvent]) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ironbird.flight.autopilot_estimate import AIRBORNE_M
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
+from ironbird.flight.reached import AIRBORNE_M
 from ironbird.protocols.plan_file import TOUCHES
 from ironbird.rig.mission_plan import class_of
 

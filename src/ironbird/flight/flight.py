@@ -25,7 +25,7 @@ from ironbird.flight.judge import Judged, judge, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, Ordered, make_order, read_faults, read_requirements
 from ironbird.flight.prepare import Fitted, fit, fit_vehicle, has_link_faults
-from ironbird.flight.reactions import Reaction, reactions_of
+from ironbird.flight.reactions import Reaction, possible_reactions, reactions_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.taps import taps_of
@@ -159,8 +159,9 @@ class Flight(Flown):
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
     def reactions(self) -> list[Reaction]:
-        """First reactions of an external control system after each fault."""
-        return reactions_of(self.order.faults, self.witnesses, self.autopilot_events)
+        """First events of each kind of an external control system after each fault."""
+        possible = possible_reactions(self.autopilot_events, self.log, self.lane)
+        return reactions_of(self.order.faults, self.witnesses, possible)
 
     def summary(self) -> dict[str, str]:
         """The most important figures as rows of text."""
@@ -184,7 +185,7 @@ class Flight(Flown):
         rows.update(self._words_of_figures())
         rows.update(self.link)
         for number, reaction in enumerate(self.reactions(), start=1):
-            rows[f"reaction {number}"] = reaction.sentence()
+            rows[f"afterwards {number}"] = reaction.sentence()
         rows["seed"] = str(order.seed)
         rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
         rows["sha256"] = self.sha256

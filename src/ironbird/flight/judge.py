@@ -30,7 +30,7 @@ from ironbird.flight.flown import Flown
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.reached import Ended, ended
-from ironbird.flight.reactions import reactions_of
+from ironbird.flight.reactions import possible_reactions, reactions_of
 from ironbird.flight.systems import OUTSIDE, kind_of, read_options
 from ironbird.flight.unread import is_read
 from ironbird.flight.witness import witness_programs
@@ -161,9 +161,15 @@ class Judged:
     fault_modes : list of int
         Mode in which each fault began; -1 if it did not.
     reactions : list of str
-        What an external control system did after each fault.
+        What an external control system did after each fault: not all of it is caused by the fault.
     early : bool
         Whether the first violation came before any fault began.
+    healthy : int
+        Healthy flights of the same order that it was compared with; 0 if none was flown.
+    caused : list of str
+        What none of the healthy flights shows.
+    steps : list of dict
+        How far each fault that acted came: whether it arrived in the autopilot's log and changed the flight.
     """
 
     digest: str  # of the order
@@ -184,6 +190,19 @@ class Judged:
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
     reactions: list[str] = field(default_factory=list)  # reactions of an external control system after each fault
     early: bool = False  # the first violation came before any fault began
+    healthy: int = 0  # healthy flights that it was compared with
+    caused: list[str] = field(default_factory=list)  # what none of them shows
+    steps: list[dict[str, Any]] = field(default_factory=list)  # fault, changed, sentence: of each fault that acted
+
+    @property
+    def changed_nothing(self) -> bool:
+        """Whether it was compared with healthy flights, and moved as they do although a fault acted."""
+        return bool(self.steps) and not any(step["changed"] for step in self.steps)
+
+    @property
+    def shows_less(self) -> bool:
+        """Whether it passed, but a requirement was not put to the test, or the faults changed nothing."""
+        return self.verdict == PASS and (bool(self.untested) or self.changed_nothing)
 
     @property
     def untested(self) -> list[Judgement]:
@@ -199,10 +218,15 @@ class Judged:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict in words: a pass says how many requirements were not put to the test."""
-        if self.verdict != PASS or not self.untested:
+        """The verdict in words: a pass says what was not put to the test, and if the faults changed nothing."""
+        if self.verdict != PASS:
             return self.verdict
-        return f"{PASS}, but {len(self.untested)} of {len(self.judgements)} requirements were not put to the test"
+        parts = [PASS]
+        if self.untested:
+            parts.append(f"{len(self.untested)} of {len(self.judgements)} requirements were not put to the test")
+        if self.changed_nothing:
+            parts.append(f"the fault{'s' if len(self.steps) > 1 else ''} changed nothing of the flight")
+        return ", but ".join([parts[0], " and ".join(parts[1:])]) if parts[1:] else PASS
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: numbers are finite or None, as JSON has no infinities.
@@ -512,7 +536,12 @@ def _judged(
         modes=modes,
         fault_modes=[_mode_at(log, lane, begin_s) for begin_s in _begins_s(flight)],
         early=early,
-        reactions=[r.sentence() for r in reactions_of(flight.order.faults, flight.witnesses, flight.autopilot_events)],
+        reactions=[
+            reaction.sentence()
+            for reaction in reactions_of(
+                flight.order.faults, flight.witnesses, possible_reactions(flight.autopilot_events, log, lane)
+            )
+        ],
     )
 
 
@@ -621,7 +650,7 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
-_FINITE = frozenset({"modes", "fault_modes", "reactions"})  # never contain infinities
+_FINITE = frozenset({"modes", "fault_modes", "reactions", "caused", "steps"})  # never contain infinities
 
 
 def _finite(value: Any) -> Any:

@@ -65,6 +65,27 @@ EVENTS = {
 }  # fmt: skip
 
 
+OPPOSITE = (
+    ("fused", "no longer fused"),
+    ("accepted again", "rejected"),
+    ("accepted again", "timed out"),
+)  # ends of texts
+
+
+def are_opposite(text: str, other: str) -> bool:
+    """Whether one text of a change says that the state of the other has changed back."""
+    return _ends(text, other) or _ends(other, text)
+
+
+def _ends(on: str, off: str) -> bool:
+    if off == f"{on} no longer":
+        return True
+    return any(
+        on.endswith(f" {yes}") and off.endswith(f" {no}") and on.removesuffix(yes) == off.removesuffix(no)
+        for yes, no in OPPOSITE
+    )
+
+
 @dataclass(frozen=True)
 class Change:
     """One change of the autopilot's state."""

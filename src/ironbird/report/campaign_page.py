@@ -83,7 +83,18 @@ def _content(
     pairs = [(cases[result.id], result) for result in results]
     notable = worst_first([r for r in results if r.verdict != PASS or not r.as_expected])
     shown = notable[:MOST_FAILING]
-    reacting = [{"id": r.id, "verdict": r.verdict, "texts": r.reactions} for r in results if r.reactions]
+    reacting = [
+        {
+            "id": r.id,
+            "verdict": r.verdict,
+            "healthy": r.healthy,
+            "texts": [*(f"{step['fault']} {step['sentence']}" for step in r.steps), *r.caused]
+            if r.healthy
+            else r.reactions,
+        }
+        for r in results
+        if r.reactions or r.healthy
+    ]
     anchors = {result.id: f"flight-{number}" for number, result in enumerate(shown)}
     pages = {r.id: _page_of(folder, r.id) for r in results}
     judged = counts[PASS] + counts[FAIL]

@@ -129,7 +129,7 @@ def _written(
         write_flight_page(flight, folder / "flight.html", autopilot, origin, more)
         rows = _summary(flight, autopilot)
         if more and any(name.startswith("caused") for name in more):  # what merely came next says less
-            rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
+            rows = {name: text for name, text in rows.items() if not name.startswith("afterwards ")}
         rows |= more or {}
         write_text(folder / "summary.json", summary_text(rows, flight.figures()))
         for name, written in optional.items():  # of an earlier flight in this folder
@@ -175,8 +175,8 @@ def _summary(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) ->
     if autopilot is not None:
         rows["autopilot's log"] = str(autopilot)
     if autopilot is not None and not isinstance(autopilot, LinkError):
-        rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
-        rows |= {f"reaction {n}": reaction.sentence() for n, reaction in enumerate(autopilot.reactions(), start=1)}
+        rows = {name: text for name, text in rows.items() if not name.startswith("afterwards ")}
+        rows |= {f"afterwards {n}": reaction.sentence() for n, reaction in enumerate(autopilot.reactions(), start=1)}
     if flight.log.interrupted:
         rows["interrupted"] = "by a signal; these are the results so far"
     return rows

@@ -26,7 +26,8 @@ def write_junit(
 
     A flight of `cases` without a result is an error as well. `time` is wall time, from `wall_s` by flight, and is left
     out where it is not known; the length of the flight is the property `simulated_s`. Other properties are the seed,
-    the requirements that were judged, and those of the project that they cover.
+    the requirements that were judged, those of the project that they cover, what the faults caused, and whether they
+    changed nothing.
     """
     wrong = [r for r in results if not r.as_expected]
     judged = {r.id for r in results}
@@ -72,6 +73,8 @@ def _properties(result: FlightResult, covered: Sequence[str]) -> list[tuple[str,
         *(("requirement", judgement.name) for judgement in result.judgements),
         *(("project_requirement", id) for id in dict.fromkeys(covered)),
         *(("not put to the test", f"{judgement.name}: {judgement.untested}") for judgement in result.untested),
+        *(("caused", text) for text in result.caused),
+        *(("changed nothing", f"{s['fault']} {s['sentence']}") for s in result.steps if result.changed_nothing),
     ]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
+from ironbird.faults.spec import Injection
 from ironbird.flight import outside
 from ironbird.flight.flight import fly
-from ironbird.flight.reactions import Reaction, reactions_of
+from ironbird.flight.reactions import Reaction, possible_reactions, reactions_of
 from ironbird.flight.witness import Witness
 from ironbird.rig.rig import Rig
 from ironbird.rig.system import AutopilotEvent, FunctionSystem
@@ -25,7 +27,14 @@ SAID = [
 def reactions(first_s: float) -> list[Reaction]:
     """To a fault, ordered at 5 s, that acted from `first_s` on, or never (NaN)."""
     fault = parse_fault("battery.low_voltage@1:severity=0.2,start=5")
-    return reactions_of([fault], [Witness(fault, "battery.voltage", "V", first_s, 1.0, 1.0, 10.0)], SAID)
+    return answers(fault, first_s, SAID)
+
+
+def answers(fault: Injection, first_s: float, said: Sequence[AutopilotEvent]) -> list[Reaction]:
+    """Of a vehicle that stands on the ground."""
+    log = fly("quad_f450", control="truth", until_s=0.1, log_s=0.02, ends="time").log
+    witness = Witness(fault, "battery.voltage", "V", first_s, 1.0, 1.0, 10.0)
+    return reactions_of([fault], [witness], possible_reactions(said, log))
 
 
 def test_the_first_of_each_kind_after_the_fault_acted_counts_from_when_it_acted() -> None:
@@ -45,11 +54,12 @@ def test_what_comes_late_or_with_every_mission_is_no_reaction() -> None:
     said = [
         AutopilotEvent(6.5, "text", "[logger] ./log/a.ulg"),
         AutopilotEvent(7.0, "text", "Reached command #3"),
+        AutopilotEvent(7.5, "armed", "disarmed"),
         AutopilotEvent(36.0, "text", "Low battery"),
         AutopilotEvent(36.1, "mode", "RTL"),
     ]
     for fault, kinds in ((parse_fault(text), ["text"]), (parse_fault(f"{text},shape=ramp,rise=1"), ["text", "mode"])):
-        found = reactions_of([fault], [Witness(fault, "battery.voltage", "V", 6.0, 1.0, 1.0, 10.0)], said)
+        found = answers(fault, 6.0, said)
         assert [reaction.event.kind for reaction in found] == kinds and found[0].event.text == "Low battery"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.protocols.autopilot_log import read_autopilot_log
+from ironbird.protocols.own_records import BATTERY_LATE_S, LATE_S, Sight, places_of, sight_of
 from ironbird.vehicles.load import load_spec, vehicle_path
-from own_records import BATTERY_LATE_S, LATE_S, Sight, places_of, sight_of
 
 LOGS = Path(__file__).parents[2] / "data" / "autopilot_logs"  # what is in them: README.md there
 PX4, ARDUPILOT = LOGS / "common_px4_healthy.ulg", LOGS / "common_ardupilot_healthy.BIN"

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ironbird.protocols.autopilot_log import read_autopilot_log
-from ironbird.protocols.own_states import Change, of_ardupilot, of_px4
+from ironbird.protocols.own_states import Change, are_opposite, of_ardupilot, of_px4
 from ironbird.vehicles.load import load_spec, vehicle_path
 
 Data = Mapping[str, np.ndarray]
@@ -109,3 +110,19 @@ def test_a_recorded_ardupilot_lost_its_satellites_step_by_step() -> None:
     assert (58.73, "fusion", "GNSS position no longer fused") in found
     assert (61.73, "rejection", "position timed out") in found
     assert found[-1] == (62.63, "failsafe", "estimator failsafe: error 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "opposite"),
+    [
+        ("optical flow fused", "optical flow no longer fused", True),
+        ("height accepted again", "height rejected", True),
+        ("height timed out", "height accepted again", True),
+        ("dead reckoning", "dead reckoning no longer", True),
+        ("GNSS position fused", "optical flow no longer fused", False),
+        ("optical flow fused", "optical flow fused", False),
+        ("LAND", "LOITER", False),
+    ],
+)
+def test_what_takes_a_change_back_is_its_opposite(text: str, other: str, opposite: bool) -> None:
+    assert are_opposite(text, other) == are_opposite(other, text) == opposite

@@ -38,7 +38,8 @@ from ironbird.report.page import hash_source, script_text, write_page
 if TYPE_CHECKING:
     from ironbird.flight.autopilot_estimate import AutopilotEstimate
 
-CAUSED = r"first divergence|caused( \d+| later)?|carried by|ending"  # rows that a comparison with a healthy twin gives
+# Rows that a comparison with healthy flights gives
+CAUSED = r"effect \d+|first divergence|caused( \d+| later)?|carried by|ending"
 EFFECT = re.compile(r"(?P<kind>[^:]+): (?P<text>.*), (?P<after>-?[\d.]+ s after \S+)")
 
 
@@ -173,7 +174,7 @@ def _summary(flight: Flight, more: Mapping[str, str]) -> list[tuple[str, str]]:
         rows["seed"] = str(flight.order.seed)
     hidden = r"(fault|witness) \d+|sha256|verdict"
     if _is_compared(more):  # what merely came next says less than what the twin shows
-        hidden += rf"|reaction \d+|{CAUSED}"
+        hidden += rf"|afterwards \d+|{CAUSED}"
     return [
         (key[:1].upper() + key[1:], text) for key, text in {**rows, **more}.items() if not re.fullmatch(hidden, key)
     ]

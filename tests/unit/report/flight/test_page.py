@@ -365,11 +365,11 @@ COMPARED = {
 def test_the_page_says_what_the_fault_caused_and_not_what_merely_came_next(
     flight: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = {**flight.summary(), "reaction 1": "armed: disarmed, 34.2 s after imu.gyro_stuck@1"}
+    rows = {**flight.summary(), "afterwards 1": "armed: disarmed, 34.2 s after imu.gyro_stuck@1"}
     monkeypatch.setattr(Flight, "summary", lambda _: dict(rows))
     write_flight_page(flight, tmp_path / "page.html", more={"ending": "landed"})
     alone = Page((tmp_path / "page.html").read_text())
-    assert "caused" not in alone.ids and "Reaction 1" in alone.words and "Ending" in alone.words
+    assert "caused" not in alone.ids and "Afterwards 1" in alone.words and "Ending" in alone.words
 
     (tmp_path / "healthy").mkdir()
     (tmp_path / "healthy" / "flight.html").write_text("the twin")
@@ -377,7 +377,7 @@ def test_the_page_says_what_the_fault_caused_and_not_what_merely_came_next(
     page = Page((tmp_path / "page.html").read_text())
 
     section = page.text.partition('<h2 id="caused">What the fault caused</h2>')[2].partition("<h2")[0]
-    assert "Reaction" not in page.words and "#caused" in page.links and "healthy/flight.html" in page.links
+    assert "Afterwards" not in page.words and "#caused" in page.links and "healthy/flight.html" in page.links
     assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", section) == [
         ("First divergence", COMPARED["first divergence"]),
         ("Carried by", COMPARED["carried by"]),

@@ -96,6 +96,10 @@ def _px4_places(family: str, number: int) -> list[Place]:
             Place("vehicle_optical_flow", ("pixel_flow[0]", "pixel_flow[1]"), "rad"),
             Place("sensor_optical_flow", ("pixel_flow[0]", "pixel_flow[1]"), "rad", own),
         ],
+        "airspeed": [
+            Place("airspeed", ("indicated_airspeed_m_s",), "m/s"),
+            Place("differential_pressure", ("differential_pressure_pa",), "Pa"),
+        ],
         "battery": [Place("battery_status", ("voltage_v",), "V", 0)],
     }.get(family, [])  # fmt: skip
 
@@ -115,6 +119,7 @@ def _ardupilot_places(family: str, number: int) -> list[Place]:
         ],
         "baro": [Place("BARO", ("Press",), "Pa", own), Place("BARO", ("H",), "", own)],
         "range": [Place("RFND", ("Dist",), "m", own)],
+        "airspeed": [Place("ARSP", ("DiffPress", "Airspeed"), "", own)],
         "battery": [Place("BAT", ("Volt",), "V", 0)],
     }.get(family, [])  # fmt: skip
 
