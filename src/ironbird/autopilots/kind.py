@@ -70,6 +70,15 @@ class AutopilotOptions(Options):
             "paced: the same, held to the wall clock; real: its clock is the wall's."
         ),
     ] = "real"
+    thread_seed: Annotated[
+        int,
+        Field(
+            description="With time virtual: draws which of the program's threads goes on, and interrupts them more "
+            "often, so that races show; the same seed repeats. 0: first come, first served.",
+            ge=0,
+            le=2**63 - 1,
+        ),
+    ] = 0
     ground_station: Annotated[
         bool,
         Field(description=texts.GROUND_STATION),
@@ -176,6 +185,10 @@ def in_virtual_time(task: Task) -> bool:
     """Whether the program runs in virtual time; `LinkError` if nothing would command it."""
     options = chosen(task)
     virtual = options.time != "real"
+    if options.thread_seed and not virtual:
+        raise LinkError(
+            f"thread_seed = {options.thread_seed} draws the order of threads in virtual time: add --time virtual"
+        )
     if virtual and options.pilot != "none" and watches(task):
         raise LinkError("in virtual time the autopilot needs commands: give a mission, or --pilot none for others")
     if is_record(task.script) and not (virtual and options.pilot == "none"):

@@ -59,6 +59,7 @@ class OnBoard(AutopilotProcess):
 
     board: Board
     served: ServedBoard | None = None
+    recorded = False  # its chips are in shared memory
 
     def open_board(self, seed: int, *, traced: bool = False) -> ServedBoard:
         """Create the device files, before the program starts."""

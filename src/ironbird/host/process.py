@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import hashlib
 import mmap
 import os
 import re
@@ -22,9 +23,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.host import guard
+from ironbird.host.virtual_time.record import ENDING, Record
 from ironbird.host.virtual_time.run import VirtualRun, become, owner_of_programs
 
 GONE_S = 5.0  # s, limit for a program to end after it was asked to
@@ -45,6 +48,7 @@ REST_S = 60.0  # s of wall time, limit for all threads of a program in virtual t
 MOST_PATH = 107  # characters, longest path of a local socket
 SOCKET = "/xxxxxxxx/run/tmp/px4-sock-0"  # the longest socket path of a run, relative to the parent of its folder
 SHORT_PLACE = "/tmp"
+FOLDER = "{folder}"  # stands for the folder of a process in its record
 
 
 def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
@@ -139,8 +143,11 @@ class AutopilotProcess(ABC):
     console_name = "console.txt"
     slack_s = 0.0  # s; in virtual time its sleeps end at multiples of this
     goodbye_s = 0.0  # s that `stop` waits for the process to end by itself
+    recorded = False  # whether all that it gets passes through its run's sockets, so that a record of them repeats it
 
-    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, virtual: bool = False) -> None:
+    def __init__(
+        self, where: str | Path | None = None, *, keep: Path | None = None, virtual: bool = False, thread_seed: int = 0
+    ) -> None:
         self.where = where
         self.keep = keep
         self.folder: Path | None = None
@@ -153,7 +160,7 @@ class AutopilotProcess(ABC):
             folder = self._make_folder(virtual=True)
             (folder / "run").mkdir()
             try:
-                self.run = VirtualRun(folder / "run", simulated=True, slack_s=self.slack_s)
+                self.run = VirtualRun(folder / "run", simulated=True, slack_s=self.slack_s, thread_seed=thread_seed)
             except BaseException:
                 self.stop()
                 raise
@@ -204,6 +211,8 @@ class AutopilotProcess(ABC):
         """
         assert self.folder is not None
         parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()
+        if run is not None and self.recorded and self.keep is not None:
+            run.record = Record(self.record_path, self._about(command, cwd, settings or {}))
         if owner is not None:  # this process is root's: the program runs as another user
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, *owner, follow_symlinks=False)
@@ -243,6 +252,33 @@ class AutopilotProcess(ABC):
         if run is not None:
             run.share_processor_with(self._process.pid)
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n{guard.CONSOLE}{self.folder / self.console_name}\n")
+
+    @property
+    def record_path(self) -> Path:
+        """Path of the record of what is sent to the program, in its folder."""
+        assert self.folder is not None
+        return (self.folder / self.console_name).with_suffix(ENDING)
+
+    def _about(self, command: Sequence[str], cwd: Path, settings: Mapping[str, str]) -> dict[str, Any]:
+        """How the program was started, for whoever starts it or another build of it with the record."""
+        assert self.folder is not None and self.run is not None
+        folder = self.folder
+        own = [path for path in sorted(folder.rglob("*")) if not path.is_relative_to(self.run.folder)]
+        return {
+            "autopilot": self.prefix.split("-")[1],
+            "binary": Path(command[0]).name,
+            "program": hashlib.sha256(Path(command[0]).read_bytes()).hexdigest(),
+            "command": [text.replace(str(folder), FOLDER) for text in command[1:]],
+            "cwd": str(cwd.relative_to(folder)),
+            "settings": dict(settings),
+            "folders": [str(path.relative_to(folder)) for path in own if path.is_dir() and not path.is_symlink()],
+            "files": {
+                str(path.relative_to(folder)): path.read_text(errors="replace")
+                for path in own
+                if path.is_file() and not path.is_symlink()
+            },
+            **self.run.about(),
+        }
 
     def _owner(self) -> tuple[int, int] | None:
         """User and group id that the program gets if this process runs as root; None: the same user."""
@@ -329,7 +365,8 @@ class AutopilotProcess(ABC):
         if folder is not None:
             guard.shorten(folder / self.console_name)
             if self.keep is not None:
-                copies = [shutil.copy2(path, self.keep / path.name) for path in self._to_keep(folder) if path.is_file()]
+                kept = (*self._to_keep(folder), self.record_path)
+                copies = [shutil.copy2(path, self.keep / path.name) for path in kept if path.is_file()]
                 self.logs = [Path(copy) for copy in copies]
             shutil.rmtree(folder, ignore_errors=True)
             self.folder = None

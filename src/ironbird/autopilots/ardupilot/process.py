@@ -40,6 +40,7 @@ class ArduPilotProcess(AutopilotProcess):
     """
 
     prefix = "ironbird-ardupilot-"
+    recorded = True
     slack_s = 0.004  # its clock advances with the replies; its threads read it every 10 us
 
     def __init__(
@@ -51,8 +52,9 @@ class ArduPilotProcess(AutopilotProcess):
         params: str = "",
         extra: Sequence[str] = (),
         virtual: bool = False,
+        thread_seed: int = 0,
     ) -> None:
-        super().__init__(where, keep=keep, virtual=virtual)
+        super().__init__(where, keep=keep, virtual=virtual, thread_seed=thread_seed)
         self.ground_port = VIRTUAL_GROUND_PORT if virtual else ground_port or free_udp_port()
         self.params = params  # text of a .parm file that comes on top
         self.extra = tuple(extra)

@@ -109,6 +109,7 @@ class Px4Process(AutopilotProcess):
     prefix = "ironbird-px4-"
     console_name = "px4.txt"
     goodbye_s = 3.0  # for writing its log
+    recorded = True
 
     def __init__(
         self,
@@ -118,10 +119,11 @@ class Px4Process(AutopilotProcess):
         watched: bool = False,
         quiet: bool = False,
         virtual: bool = False,
+        thread_seed: int = 0,
     ) -> None:
         self._instance = 0
         self._started = False
-        super().__init__(where, keep=keep, virtual=virtual)
+        super().__init__(where, keep=keep, virtual=virtual, thread_seed=thread_seed)
         self.watched, self.quiet = watched, quiet
         self.program: Program | None = None
 

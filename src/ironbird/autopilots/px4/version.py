@@ -94,6 +94,10 @@ class Release:
             )
         return fitted.with_params(user_params), sorted(missing)
 
+    def renamed(self, params: Mapping[str, float]) -> Params:
+        """Parameters under their names in this release, without those that it lacks."""
+        return self._named(params, [])
+
     def _named(self, params: Mapping[str, float], missing: list[str]) -> Params:
         """Parameters under their names in this release; those that it lacks are added to `missing`."""
         renamed: Params = {}

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ironbird.autopilots.px4.airframes import airframe_of
+from ironbird.autopilots.px4.groups import ACCEL, BARO, DIFF_PRESSURE, GAUSS_T, GYRO, MAG
 from ironbird.blocks.sensors.barometer import altitude_of
 from ironbird.errors import LinkError
 from ironbird.protocols.geodesy import to_local
@@ -21,14 +22,6 @@ from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.mavlink.codec import Packer, Parser
 from ironbird.rig.reference_autopilot import CONNECT_EVERY_S, ReferenceAutopilot
 
-GAUSS_T = 1e-4
-ACCEL, GYRO, MAG, BARO, DIFF_PRESSURE = (  # fields_updated, by group
-    numbers.bits_of("HIL_SENSOR_UPDATED", *names.split())
-    for names in (
-        "XACC YACC ZACC", "XGYRO YGYRO ZGYRO", "XMAG YMAG ZMAG", "ABS_PRESSURE PRESSURE_ALT TEMPERATURE",
-        "DIFF_PRESSURE",
-    )
-)  # fmt: skip
 DISARMED = numbers.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 ARMED = DISARMED | numbers.MAV_MODE_FLAG_SAFETY_ARMED
 LOCKSTEP = 1  # flag of HIL_ACTUATOR_CONTROLS

@@ -36,9 +36,10 @@ from typing import TYPE_CHECKING, Any
 from ironbird.compiler import native
 from ironbird.compiler.native_text import load_texts
 from ironbird.errors import LinkError
+from ironbird.host.virtual_time.record import DATAGRAM, EMPTIED, SIGNAL, ZERO, Record
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 TEXTS = (
     "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c",
@@ -49,6 +50,7 @@ VARIABLE = "IRONBIRD_VIRTUAL_TIME"
 MAGIC, NEVER = 0x656D695469567249, (1 << 64) - 1
 FILE_SIZE = 1 << 20  # bytes of the mapped file; more than the library's structures need
 EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: start of the calendar of a run
+THREAD_SEED_STEP = 0xBF58476D1CE4E5B9  # odd: seeds from 1 to 2^64 - 1 have different states other than 0
 SLICE_NS = 50_000_000  # ns between two checks of the processes
 # s of processor time without a call of the library, or of wall time asleep in a call that is not the library's
 STUCK_S = 10.0
@@ -71,7 +73,7 @@ class _Head(ctypes.Structure):
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
                 "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
                 "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at",
-                "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+                "order", "next_port", "rescuer", "started", "slots_at", "slot_size", "thread_state",
             )
         ),
         ("text", ctypes.c_char * 1024),
@@ -150,11 +152,12 @@ class Datagrams(socket.socket):
     The kernel's queue, which holds only 10 messages on many computers, is emptied before the sender goes on.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, port: int, recorded: Callable[[bytes, int, bytes, str], None]) -> None:
         super().__init__(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.bind(path)
         self.setblocking(False)
         self._taken: deque[tuple[bytes, Any]] = deque()
+        self.port, self._recorded = port, recorded
 
     def empty(self) -> None:
         """Move received messages from the kernel's queue to this object's own."""
@@ -164,15 +167,30 @@ class Datagrams(socket.socket):
 
     def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
         """The next message and its sender; `BlockingIOError` if there is none."""
-        return self._taken.popleft() if self._taken else super().recvfrom(bufsize, flags)
+        if self._taken:
+            return self._taken.popleft()
+        try:
+            return super().recvfrom(bufsize, flags)
+        except BlockingIOError:
+            self._recorded(EMPTIED, self.port, b"", "")
+            raise
 
     def recvfrom_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
         """Receive the next message into a buffer; returns its size and its sender."""
         if not self._taken:
-            return super().recvfrom_into(buffer, nbytes, flags)
+            try:
+                return super().recvfrom_into(buffer, nbytes, flags)
+            except BlockingIOError:
+                self._recorded(EMPTIED, self.port, b"", "")
+                raise
         data, source = self._taken.popleft()
         memoryview(buffer).cast("B")[: len(data)] = data
         return len(data), source
+
+    def sendto(self, data: ReadableBuffer, address: Any, /) -> int:  # type: ignore[override]
+        """Send a message to the path of a port of the run."""
+        self._recorded(DATAGRAM, self.port, bytes(data), os.path.basename(address))
+        return super().sendto(data, address)
 
 
 class VirtualRun:
@@ -180,9 +198,14 @@ class VirtualRun:
 
     Sleeps of the program end at multiples of `slack_s`, as sleeps on a real computer end late: this saves time with
     programs that poll the clock every few microseconds although it only moves with the simulator's steps.
+
+    Threads that can run do so first come, first served. With a `thread_seed` other than 0 chance decides, and threads
+    are interrupted more often, which shows races; the same seed gives the same order again.
     """
 
-    def __init__(self, folder: Path, *, simulated: bool, seed: int = 1, slack_s: float = 0.0) -> None:
+    def __init__(
+        self, folder: Path, *, simulated: bool, seed: int = 1, slack_s: float = 0.0, thread_seed: int = 0
+    ) -> None:
         self.folder = folder
         self.net = folder / "net"
         self.net.mkdir()
@@ -197,13 +220,17 @@ class VirtualRun:
         self._turn_at = ctypes.addressof(self._turn)
         self._ports = (ctypes.c_uint8 * (PORTS // 8)).from_buffer(self._map, ctypes.sizeof(_Head))
         self._sockets: list[Datagrams] = []
+        self._servers: list[int] = []
+        self.thread_seed = thread_seed
         self._zero_ns = 0  # virtual time at which the simulator's time is zero
+        self.record: Record | None = None  # of all that is done to the run, if one is kept
         self._held = -1, 0.0, 0.0  # number of calls so far, and when it was read: wall time, processor time
         head = self.head
         head.magic, head.size = MAGIC, ctypes.sizeof(_Head)
         head.grant_ns = 0 if simulated else NEVER
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
+        head.thread_state = thread_seed * THREAD_SEED_STEP % (1 << 64)
         self.owner = owner_of_programs("virtual time")
         if self.owner is not None:  # this process is root's: the program runs as another user
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
@@ -211,9 +238,20 @@ class VirtualRun:
 
     def close(self) -> None:
         """Release the shared memory. May be called twice."""
+        if self.record is not None:
+            self.record.close()
         if not self._map.closed:
             del self.head, self._ports
             self._map.close()
+
+    def about(self) -> dict[str, Any]:
+        """What of it has to be the same for a record to repeat it: seeds, and the ports that are open."""
+        return {
+            "streams": self._servers,
+            "ports": [made.port for made in self._sockets],
+            "slack_ns": int(self.head.slack_ns),
+            "thread_seed": self.thread_seed,
+        }
 
     # ------------------------------------------------------------------ starting programs
 
@@ -293,17 +331,24 @@ class VirtualRun:
 
     def zero_is_now(self) -> None:
         """Make the current moment of the run the zero of the simulator's time."""
+        self._recorded(ZERO, 0, b"", "")
         self._zero_ns = int(self.head.grant_ns)
 
     def allow(self, time_us: int) -> None:
         """Let the program run up to a simulator time in µs, and return at once. It must be the simulator's turn."""
-        self._allow_ns(self._zero_ns + 1000 * time_us)
+        self.allow_ns(self._zero_ns + 1000 * time_us)
 
     def allow_more(self, step_s: float) -> None:
         """Let the program run for `step_s` more seconds, before the simulator's time has begun."""
-        self._allow_ns(int(self.head.grant_ns) + round(step_s * 1e9))
+        self.allow_ns(int(self.head.grant_ns) + round(step_s * 1e9))
 
-    def _allow_ns(self, grant_ns: int) -> None:
+    def allow_ns(self, grant_ns: int) -> None:
+        """Let the program run up to a moment in ns of the run's own time; one that is past changes nothing."""
+        if self.record is not None:
+            self.record.allow(grant_ns)
+        self._go_on(grant_ns)
+
+    def _go_on(self, grant_ns: int) -> None:
         _turns().ib_turn_allow(self._turn_at, grant_ns)
 
     def share_processor_with(self, pid: int) -> None:
@@ -335,10 +380,11 @@ class VirtualRun:
         for made in self._sockets:
             made.empty()
         self.head.full = 0
-        self._allow_ns(0)
+        self._go_on(0)
 
     def order_signal(self, number: signal.Signals) -> None:
         """Send a signal to the program at this moment, with the next `allow`. It must be the simulator's turn."""
+        self._recorded(SIGNAL, int(number), b"", "")
         self.head.order_signal = int(number)
 
     def _wait_for_turn(self) -> None:
@@ -371,17 +417,22 @@ class VirtualRun:
 
     def datagrams(self, port: int) -> socket.socket:
         """The simulator's socket for a UDP port of the run."""
-        made = Datagrams(self.address(port))
+        made = Datagrams(self.address(port), port, self._recorded)
         self._ports[port // 8] |= 1 << port % 8
         self._open_to_program(f"u{port}")
         self._sockets.append(made)
         return made
+
+    def _recorded(self, kind: bytes, port: int, data: bytes, name: str) -> None:
+        if self.record is not None:
+            self.record.add(kind, port, data, name)
 
     def server(self, port: int) -> socket.socket:
         """The simulator's listening socket for a TCP port that the program connects to."""
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         made.bind(str(self.net / f"t{port}"))
         made.listen(8)
+        self._servers.append(port)
         self._open_to_program(f"t{port}")
         return made
 

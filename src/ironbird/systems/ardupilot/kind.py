@@ -129,7 +129,14 @@ class ArduPilotKind(AutopilotKind):
         watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
         params = watched + (write_parm(own) if own else "")
         kind = class_of(task.vehicle)
-        process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
+        process = ArduPilotProcess(
+            options.folder,
+            keep=task.folder,
+            params=params,
+            extra=extra,
+            virtual=virtual,
+            thread_seed=options.thread_seed,
+        )
         system = ArduPilot(process, injections=task.injections)
         try:
             if options.pilot == "attended":
@@ -174,6 +181,7 @@ def _seat_on_chips(task: Task, board: str) -> Seat:
         keep=task.folder,
         params=write_parm(own) if own else "",
         virtual=in_virtual_time(task),
+        thread_seed=options.thread_seed,
     )
     trace = options.bus_trace if isinstance(options, ArduPilotOptions) else ""
     system = ArduPilotOnChips(process, task.injections, seed=task.seed, bus_trace=trace)

@@ -86,8 +86,9 @@ class ArduPilotOnChipsProcess(OnBoard, ArduPilotProcess):
         keep: Path | None = None,
         params: str = "",
         virtual: bool = False,
+        thread_seed: int = 0,
     ) -> None:
-        super().__init__(where, keep=keep, params=params, virtual=virtual)
+        super().__init__(where, keep=keep, params=params, virtual=virtual, thread_seed=thread_seed)
         self.board = board
 
     def start_on_board(self, spec: VehicleSpec) -> None:

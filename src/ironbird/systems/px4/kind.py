@@ -116,10 +116,23 @@ class Px4Kind(AutopilotKind):
             instance = 0 if virtual else free_instance(0 if watch else None)
         process: Px4Process
         if board:
-            process = Px4OnChipsProcess(options.folder, board=load_board(board), keep=task.folder, virtual=virtual)
+            process = Px4OnChipsProcess(
+                options.folder,
+                board=load_board(board),
+                keep=task.folder,
+                virtual=virtual,
+                thread_seed=options.thread_seed,
+            )
         else:
             quiet = isinstance(options, Px4Options) and options.quiet and not virtual
-            process = Px4Process(options.folder, keep=task.folder, watched=watch, quiet=quiet, virtual=virtual)
+            process = Px4Process(
+                options.folder,
+                keep=task.folder,
+                watched=watch,
+                quiet=quiet,
+                virtual=virtual,
+                thread_seed=options.thread_seed,
+            )
         try:
             pilot = self._pilot(task, process, instance)
         except BaseException:

@@ -37,6 +37,7 @@ from ironbird.autopilots.px4.process import SIMULATOR_PORT, Px4Process, find_px4
 from ironbird.autopilots.px4.version import Release, release_of
 from ironbird.errors import LinkError
 from ironbird.host.realtime import real_time, real_time_of
+from ironbird.host.virtual_time.record import STREAM
 from ironbird.host.virtual_time.run import VirtualRun
 from ironbird.protocols.mavlink import dialect
 from ironbird.protocols.mavlink.codec import Packer
@@ -344,6 +345,8 @@ class Px4(ControlSystem):
         if done:
             traffic.sent += 1
             traffic.last_sent = "HIL_SENSOR"
+            if self._run is not None and self._run.record is not None:
+                self._run.record.add(STREAM, SIMULATOR_PORT, ctypes.string_at(*frames))
         if state.answers != answers:
             self._take(rig)
         return done

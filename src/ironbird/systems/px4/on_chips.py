@@ -80,9 +80,15 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
     prefix = "ironbird-px4c-"
 
     def __init__(
-        self, where: str | Path | None = None, *, board: Board, keep: Path | None = None, virtual: bool = False
+        self,
+        where: str | Path | None = None,
+        *,
+        board: Board,
+        keep: Path | None = None,
+        virtual: bool = False,
+        thread_seed: int = 0,
     ) -> None:
-        super().__init__(where, keep=keep, virtual=virtual)
+        super().__init__(where, keep=keep, virtual=virtual, thread_seed=thread_seed)
         self.board = board
         self.params: Mapping[str, float] = {}  # the user's own, after all others
 

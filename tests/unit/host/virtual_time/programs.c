@@ -98,6 +98,28 @@ static void *torture(void *given)
     return (void *)(intptr_t)who;
 }
 
+/* Two threads count with a call between reading and writing, and no lock. */
+static volatile int counted;
+
+static void *count_up(void *given)
+{
+    for (int i = 0; i < 200; i++) {
+        const int seen = counted;
+        now_s();
+        counted = seen + 1;
+    }
+    return given;
+}
+
+static int run_race(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, count_up, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    printf("%d of 400\n", counted);
+    return 0;
+}
+
 static int run_torture(long wanted)
 {
     pthread_t threads[THREADS];
@@ -752,6 +774,7 @@ int main(int count, char **given)
     setvbuf(stdout, 0, _IOLBF, 0);
     begin_s = now_s();
     if (!strcmp(what, "torture")) return run_torture(count > 2 ? atol(given[2]) : 100);
+    if (!strcmp(what, "race")) return run_race();
     if (!strcmp(what, "deadlock")) return run_deadlock();
     if (!strcmp(what, "spin")) return run_spin();
     if (!strcmp(what, "clock")) return run_spin_on_clock();

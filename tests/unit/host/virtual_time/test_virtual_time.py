@@ -10,20 +10,24 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ironbird.autopilots.ardupilot.process import ArduPilotProcess
-from ironbird.autopilots.kind import AutopilotOptions
+from ironbird.autopilots.kind import AutopilotOptions, in_virtual_time
 from ironbird.autopilots.px4.process import Px4Process
 from ironbird.compiler import native
 from ironbird.errors import LinkError
 from ironbird.ground.relay import HEADER
 from ironbird.host.virtual_time import run as virtual
+from ironbird.host.virtual_time.record import RecordFile
 from ironbird.host.virtual_time.run import Outcome, VirtualRun
 from ironbird.proofs.determinism import all_equal, verify_outside
+from ironbird.replay.builds import autopilot_of
+from ironbird.replay.program import PlayedProcess, play_entries
 from ironbird.rig.rig import make_rig
 from ironbird.rig.system import ControlSystem, Task
 from ironbird.systems.ardupilot.kind import ARDUPILOT
@@ -61,10 +65,16 @@ def _compile(program: Path) -> None:
     native.run_compiler(command, program.parent)
 
 
-def run(folder: Path, *arguments: str, user: tuple[int, int] | None = None, timeout_s: float = 120.0) -> Outcome:
+def run(
+    folder: Path,
+    *arguments: str,
+    user: tuple[int, int] | None = None,
+    timeout_s: float = 120.0,
+    thread_seed: int = 0,
+) -> Outcome:
     """A program in a run of its own."""
     with tempfile.TemporaryDirectory(prefix="ironbird-vt-") as name, ExitStack() as stack:
-        made = VirtualRun(Path(name), simulated=False)
+        made = VirtualRun(Path(name), simulated=False, thread_seed=thread_seed)
         stack.callback(made.close)
         if user is not None:
             made.owner = user
@@ -322,6 +332,50 @@ def test_a_flight_repeats_to_the_last_bit_and_its_program_ends_when_told(folder:
     again, more_figures, _ = flown(make(folder))
     assert np.array_equal(commands, again)
     assert figures == more_figures
+
+
+@pytest.mark.parametrize("make", [arducopter, px4])
+def test_the_record_of_a_flight_gives_the_same_program_the_same_run(folder: Path, make: type, tmp_path: Path) -> None:
+    system = make(folder)
+    system.process.keep = tmp_path
+    rig = make_rig("quad_f450", until_s=0.5)
+    try:
+        system.start(rig)
+        while rig.step(system.step_ticks):
+            system.exchange(rig)
+    finally:
+        system.stop()
+    record = RecordFile(next(tmp_path.glob("*.sent")))
+    where = folder / "px4" if make is px4 else folder
+    program = replace(autopilot_of(record.about).program(str(where), record.about), log_pattern="console.txt")
+    process = PlayedProcess(program, record.about, tmp_path / "again")
+    assert play_entries(process, record.about, record) == ""
+    assert process.figures == system.figures()  # switches of threads, and their hash
+    cut = [entry for number, entry in enumerate(record) if number not in range(150, 170)]
+    other = PlayedProcess(program, record.about, tmp_path / "other")
+    play_entries(other, record.about, cut)
+    assert other.figures != system.figures()
+
+
+def test_another_order_of_threads_is_drawn_by_a_seed_and_repeats(folder: Path) -> None:
+    usual = run(folder, "torture", "300")
+    drawn = {seed: run(folder, "torture", "300", thread_seed=seed) for seed in (1, 2)}
+    assert len({outcome.trace for outcome in (usual, *drawn.values())}) == 3
+    assert run(folder, "torture", "300", thread_seed=2).digest() == drawn[2].digest()
+    assert run(folder, "torture", "300", thread_seed=0).digest() == usual.digest()
+
+
+def test_a_race_that_the_usual_order_hides_is_shown_by_seeds(folder: Path) -> None:
+    usual = run(folder, "race")
+    assert lines(usual) == ["400 of 400"]
+    drawn = [lines(run(folder, "race", thread_seed=seed)) for seed in range(1, 6)]
+    assert all(line != ["400 of 400"] for line in drawn)
+
+
+def test_a_seed_for_the_order_of_threads_goes_with_virtual_time_alone() -> None:
+    task = Task(load_vehicle("quad_f450"), (), AutopilotOptions(thread_seed=3), until_s=1.0)
+    with pytest.raises(LinkError, match=r"thread_seed = 3 draws the order of threads in virtual time: add --time"):
+        in_virtual_time(task)
 
 
 @pytest.mark.parametrize("make", [arducopter, px4])

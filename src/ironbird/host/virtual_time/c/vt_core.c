@@ -98,8 +98,35 @@ static void make_runnable(vt_slot *s, int why)
     run->queue[run->queue_end++ % QUEUE] = (vt_entry){s->order, (uint64_t)place_of(s)};
 }
 
+/* Random numbers that decide which thread runs. Their state is common to all processes of the run. */
+static uint64_t order_word(void)
+{
+    uint64_t z = H.thread_state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+/* Any of the threads that can run comes first. */
+static void draw_first(void)
+{
+    uint64_t threads = 0;
+    for (uint64_t i = run->queue_first; i < run->queue_end; i++) threads += !is_void(&run->queue[i % QUEUE]);
+    if (threads < 2) return;
+    uint64_t before = order_word() % threads;
+    for (uint64_t i = run->queue_first; i < run->queue_end; i++) {
+        vt_entry *drawn = &run->queue[i % QUEUE], *first = &run->queue[run->queue_first % QUEUE];
+        if (is_void(drawn) || before--) continue;
+        const vt_entry moved = *first;
+        *first = *drawn;
+        *drawn = moved;
+        return;
+    }
+}
+
 static vt_slot *next_runnable(void)
 {
+    if (H.thread_state) draw_first();
     while (run->queue_first < run->queue_end) {
         const vt_entry *e = &run->queue[run->queue_first++ % QUEUE];
         if (!is_void(e)) return &run->slot[e->slot];
@@ -414,6 +441,7 @@ static void yield_to_others(void)
 #define CLOCK_NS 100
 #define TURN_CALLS 400
 #define PINNED_CALLS 4000
+#define DRAWN_CALLS 32 /* with a random order of threads: so many calls, on average, until others have their turn */
 static void charge(uint64_t nanoseconds)
 {
     H.calls++;
@@ -424,7 +452,7 @@ static void charge(uint64_t nanoseconds)
         block(W_HORIZON, 0, H.grant_ns + 1);
         return;
     }
-    if (++me->calls > TURN_CALLS) yield_to_others();
+    if (++me->calls > TURN_CALLS || (H.thread_state && order_word() % DRAWN_CALLS == 0)) yield_to_others();
     else if (me->pending & ~me->mask) deliver();
 }
 

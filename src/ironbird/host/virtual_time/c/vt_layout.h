@@ -86,6 +86,7 @@ typedef struct {
     uint64_t file_changes, files_looked_at, order, next_port, rescuer;
     uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
+    uint64_t thread_state; /* of the random order of threads; 0: first come, first served */
     char text[1024];      /* what failed */
 } vt_head;
 
