@@ -25,7 +25,7 @@ class Sb3Vehicles(VecEnv):
 
     def __init__(self, envs: VehicleVectorEnv) -> None:
         if envs.autoreset_mode != AutoresetMode.SAME_STEP:
-            raise RunError("Stable-Baselines3 begins anew in the same step: give autoreset_mode='SameStep'")
+            raise RunError("Stable-Baselines3 begins again in the same step: give autoreset_mode='SameStep'")
         self.envs = envs
         self._returns = np.zeros(envs.num_envs)
         self._begun_s = time.monotonic()

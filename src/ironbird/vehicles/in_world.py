@@ -203,7 +203,7 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = F
 
 
 def with_wakes(vehicle: Vehicle) -> Vehicle:
-    """A vehicle on flat ground that feels the wakes of others (input `WASH`) and tells the thrust of its rotors."""
+    """A vehicle on flat ground that feels the wakes of others (input `WASH`) and reports the thrust of its rotors."""
     diagram = vehicle.diagram.copied()
     _add_wakes(diagram)
     return replace(vehicle, diagram=diagram)
