@@ -59,6 +59,9 @@ def check_vehicle(
     Reads the file and its base, checks keys, ranges, provenance and plausibility, builds the diagram, and compares its
     fastest modes with the step of integration; nothing is compiled or flown. Numbers that are possible but unlikely are
     warnings.
+
+    The step is judged at the start and on the ground, feet and wheels sticking and beginning to slide. Parts that slide
+    or roll fast, other speeds and faults are not.
     """
     import warnings
 
@@ -77,7 +80,10 @@ def check_vehicle(
                     loaded = load_vehicle(name)
                     entry |= {"id": loaded.id, "template": loaded.spec.template, "assumed": loaded.spec.assumed()}
                     steps = loaded.integration
-                    check_integration(loaded.diagram, step_s=steps.step_s, method=steps.method)
+                    slack = check_integration(loaded.diagram, step_s=steps.step_s, method=steps.method)
+                    if math.isfinite(slack):  # a model of another program has no modes here
+                        longest_s = slack * steps.step_s
+                        entry["step"] = {"method": steps.method, "step_s": steps.step_s, "longest_s": longest_s}
                 except VehicleError as error:
                     entry["problems"] = error.problems
                 except ModelError as error:
@@ -96,6 +102,13 @@ def check_vehicle(
             if not entry["problems"]:
                 count = len(entry["assumed"])
                 typer.echo(f"{name}: {entry['template']} '{entry['id']}', no problems; {count} values are assumed")
+                step = entry.get("step")
+                if step is not None:
+                    typer.echo(
+                        f"  step of {step['step_s'] * 1e3:g} ms ({step['method']}), at most "
+                        f"{step['longest_s'] * 1e3:.3g} ms: judged at the start and on the ground, feet and wheels "
+                        "sticking and beginning to slide; parts that slide or roll fast, other speeds, faults are not"
+                    )
     if any(entry["problems"] for entry in report.values()):
         raise typer.Exit(2)
 

@@ -270,12 +270,17 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     return CompiledModel(flat, method, source)
 
 
-def check_integration(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> None:
-    """Raise `ModelError` if a diagram is wrong or too fast for the step, as `compile_model` does; writes no code."""
+def check_integration(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> float:
+    """Raise `ModelError` if a diagram is wrong or too fast for the step, as `compile_model` does; writes no code.
+
+    Returns how many times as long the step could be.
+    """
     described = model_cache.description(diagram)
-    if not described or model_cache.read(model_cache.key_of(described, step_s, method)) is None:
-        with without_collection(), working(f"checking the equations of {diagram.name}"):
-            check_step(flatten(diagram, step_s), method)
+    known = model_cache.read(model_cache.key_of(described, step_s, method)) if described else None
+    if known is not None:
+        return known.slack
+    with without_collection(), working(f"checking the equations of {diagram.name}"):
+        return check_step(flatten(diagram, step_s), method)
 
 
 @contextlib.contextmanager

@@ -244,6 +244,21 @@ def test_feet_that_slide_fast_are_braked_by_coulomb_friction_in_long_steps() -> 
 
 
 @pytest.mark.slow
+def test_the_vehicle_with_the_least_to_spare_slides_to_rest_at_the_same_place_in_short_steps() -> None:
+    """Its leg leaves 3 % of the step; sliding is faster than the step, and does not need it (ADR 76)."""
+    places = []
+    for method, step_s in (("rk2", 0.002), ("rk4", 0.0002)):
+        model = compile_model(
+            load_vehicle("tiltrotor_provant", control="external").diagram, step_s=step_s, method=method
+        )
+        log = run(start(model, params={"body.v_0": [3.0, 0.0, 0.0]}), 0.5, log=["body.*"], log_s=0.002)
+        assert abs(log["body.v_NB_N"][-1, 0]) < 0.02
+        places.append(log["body.p_NB_N"][-1])
+    np.testing.assert_allclose(*places, atol=5e-4)
+    assert places[0][0] == pytest.approx(9.0 / (2 * 0.7 * 9.81), rel=0.05)  # v^2 / (2 mu g)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", vehicle_ids())
 def test_the_catalogue_is_followed_by_its_steps(name: str) -> None:
     vehicle = load_vehicle(name)

@@ -12,7 +12,7 @@ from ironbird.flight.far_field import CELL_M, EVERY_TICKS
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order, make_order
-from ironbird.flight.prepare import fit
+from ironbird.flight.prepare import far_field_of, fit, prepare
 from ironbird.protocols.geodesy import to_geodetic, to_local
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
@@ -78,3 +78,17 @@ def test_a_field_that_somebody_ordered_stays_and_lanes_are_equal_to_flights_alon
     for lane, order in enumerate(orders):
         np.testing.assert_array_equal(lanes[0].log.lane(FIELD, lane), fly(order).log[FIELD])
     assert EVERY_TICKS == 2000
+
+
+def test_a_vehicle_whose_place_is_no_number_any_more_keeps_its_field() -> None:
+    order = started_at(Home(), (60e3, -30e3, -50.0))
+    model = fit(order).model
+    state, field = prepare(model, [order]), far_field_of([order], model)
+    rows = model.flat.x.rows(at.BODY("p"))
+    before = state.params.copy()
+    state.x[0, rows.start + 1, 0] = np.nan
+    field.look(state)
+    np.testing.assert_array_equal(state.params, before)
+    state.x[0, rows.start + 1, 0] = -30e3
+    field.look(state)
+    assert (state.params != before).any()

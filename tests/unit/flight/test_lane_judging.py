@@ -32,6 +32,7 @@ NATIVE = (
     "eventually (completed == 1)",
     "always (crashed == 1 implies time > 1 s)",
     "always (fault_active == 1 implies height > -1 m)",
+    "always (fault_active == 0 or crashed == 0)",
     "always (time < 0.5 s or not (rate > 1 rad/s))",
     "always (truth(height > 0 m) or height > 1 m)",
     "always (height == 1 m within 0.8 m)",

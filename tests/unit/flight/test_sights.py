@@ -186,3 +186,9 @@ def test_too_many_samples_end_the_flight_before_the_memory_does(monkeypatch: pyt
     monkeypatch.setattr(sights, "MOST_KEPT", 1000)
     with pytest.raises(WorldError, match="lower their rates"):
         fly(order())
+
+
+def test_what_sensors_saw_is_kept_whoever_flies() -> None:
+    system = FunctionSystem(lambda rig: None)
+    flight = fly("quad_f450", control=system, world=WALL, sight=(DOWN,), until_s=1.0)
+    assert len([sample for sample in flight.samples if sample.sensor == "down"]) == pytest.approx(25, abs=1)

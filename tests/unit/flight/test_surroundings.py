@@ -151,3 +151,10 @@ def test_the_digest_covers_the_content_of_the_world_and_the_text_reads_back(tmp_
     assert load_order(tmp_path).digest() == before
     file.write_text(WALL.replace("12.0", "13.0"))
     assert replace(first).digest() != before
+
+
+def test_the_ground_under_a_start_is_that_of_its_north_and_its_east() -> None:
+    """On a plane that rises to the north alone, a start to the east is as high as home."""
+    place = {at.BODY("p_0"): [20.0, -10.0, -0.12]}
+    up = fly(order(HILL, mission="hover", settings=place, ends="time"))
+    assert -up.log[at.BODY.position][0, 2] == pytest.approx(3.0 + 0.05 * 20.0 + 0.12, abs=0.05)

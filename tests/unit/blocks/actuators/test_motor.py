@@ -115,3 +115,9 @@ def test_a_stuck_motor_keeps_its_speed_and_does_not_accelerate(
 
     np.testing.assert_array_equal(log["block.speed"], 123.0)
     np.testing.assert_array_equal(log["block.acceleration"], 0.0)
+
+
+def test_the_quadratic_part_of_the_curve_adds_to_the_linear_one() -> None:
+    log = step(first_order(), 0.5, 0.8, quadratic=-100.0)
+    steady = SLOPE * 0.5 * 0.8 + IDLE - 100.0 * (0.5 * 0.8) ** 2
+    np.testing.assert_allclose(log["block.speed"][-1], steady, rtol=1e-9)

@@ -210,3 +210,8 @@ def test_overturning_moment_of_the_tyres_rolls_the_body() -> None:
     stiffness = springs()["lean_stiffness"][0] - springs()["sprung_mass"] * springs()["sprung_height"] * G
 
     np.testing.assert_allclose(log["block.on_springs"][-1, 0], 300.0 / stiffness, rtol=1e-6)
+
+
+def test_a_sensor_away_from_the_centre_of_mass_feels_that_the_car_begins_to_turn() -> None:
+    log = drive(0.01, moment=500.0)
+    np.testing.assert_allclose(log["block.angular_acceleration_B"][0], [0.0, 0.0, 500.0 / INERTIA], rtol=1e-12)

@@ -217,3 +217,16 @@ def test_craft_that_holds_its_place_surfaces_returns_at_its_depth_and_goes_where
     found = bench.after()
     assert found["armed"] == 0
     np.testing.assert_allclose(found["position_set"], [0.0, 0.0, 3.0], atol=1e-12)  # where it is
+
+
+@pytest.mark.parametrize("make", [ground, boat, station])
+def test_a_mission_that_is_over_is_a_hold_and_nothing_else_is(make: Any) -> None:
+    bench = make()
+    bench.order(MISSION)
+    assert bench.after(0.5)["mode"] == MISSION
+    for place in zip(*TABLE[:2], strict=True):
+        bench.put([*place, 0.0])
+        found = bench.after(100.0)
+    assert found["mode"] == HOLD
+    bench.order(RETURN)  # what comes after it is shown, though the mission was finished
+    assert bench.after(0.5)["mode"] == RETURN

@@ -19,3 +19,7 @@ def test_wind_is_what_was_asked_for_until_it_is_changed() -> None:
     early = log.time() < 0.05 - 1e-9
     np.testing.assert_array_equal(log["block.wind_N"][early], np.tile([3.0, -4.0, 0.5], (early.sum(), 1)))
     np.testing.assert_array_equal(log["block.wind_N"][~early], np.tile([3.0, 6.0, 0.5], ((~early).sum(), 1)))
+
+
+def test_without_a_wish_the_air_is_still() -> None:
+    np.testing.assert_array_equal(run(start(alone(WindSteady())), 0.01, log_s=1e-3)["block.wind_N"], np.zeros((10, 3)))

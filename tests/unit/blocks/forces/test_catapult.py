@@ -63,3 +63,13 @@ def test_it_holds_then_gives_the_speed_of_its_work_and_lets_go(course: float) ->
     np.testing.assert_allclose(direction, rail, atol=1e-3)
     fall = np.diff(log["body.v_NB_N"][leaves + 2 :, 2]) / 0.001
     np.testing.assert_allclose(fall, GRAVITY, rtol=1e-9)  # nothing holds it any more
+
+
+def test_the_cradle_lets_a_push_across_the_rail_die_away_as_an_oscillator_with_a_damping_of_0_7() -> None:
+    model, wn, damping, push = rig(0.0), 60.0, 0.7, 0.1  # rad/s; m/s to the east
+    state = start(model)
+    state.set_state("body.v", [0.0, push, 0.0])
+    log = run(state, 0.2, log_s=0.002)
+    t, wd = log.time(), wn * math.sqrt(1 - damping**2)
+    exact = push / wd * np.exp(-damping * wn * t) * np.sin(wd * t)
+    np.testing.assert_allclose(log["body.p_NB_N"][:, 1], exact, atol=1e-3 * push / wn)

@@ -182,3 +182,9 @@ def test_rotor_at_rest_gives_nothing() -> None:
 
     for name in ("force_B", "moment_B", "torque", "tilt"):
         np.testing.assert_array_equal(log[f"block.{name}"], 0.0)
+
+
+def test_stall_limits_the_thrust_in_thin_air_at_the_same_coefficient() -> None:
+    thin = DENSITY / 2
+    log = flown(1.0, collective=0.4, density=thin)
+    np.testing.assert_allclose(log["block.thrust"].ravel()[-1], 0.0055 * thin * AREA * TIP**2, rtol=1e-12)

@@ -372,3 +372,27 @@ def test_functions_of_translated_chips_have_the_types_of_the_table_that_calls_th
 
     assert done.returncode == 0, done.stderr[:2000]
     assert "(void *)ib_" not in chips_text()
+
+
+# Data sheet of the ADS1115 (SBAS444), field MUX: the inputs whose difference is measured; 0 against ground
+@pytest.mark.parametrize(
+    ("mux", "plus", "minus"),
+    [(0, 0, 1), (1, 0, 3), (2, 1, 3), (3, 2, 3), (4, 0, None), (5, 1, None), (6, 2, None), (7, 3, None)],
+)
+def test_ads1115_measures_the_pair_of_inputs_of_its_data_sheet(mux: int, plus: int, minus: int | None) -> None:
+    volts = (2.5, 1.0, 0.5, 0.25)
+    bus = I2cBus([make_chip("ads1115", **{f"voltage_{number}": value for number, value in enumerate(volts)})])
+    bus.transfer(0, 0x48, bytes([0x01, 0x81 | mux << 4, 0xA3]), 0)
+    raw = struct.unpack(">h", bus.transfer(6_000_000, 0x48, b"\x00", 2).data)[0]
+    assert raw * 6.144 / 32768 == pytest.approx(volts[plus] - (0.0 if minus is None else volts[minus]), abs=2e-4)
+
+
+@pytest.mark.parametrize(("bias", "sign"), [(1, 1), (2, -1)])
+def test_hmc5883l_adds_the_field_of_its_self_test(bias: int, sign: int) -> None:
+    """Data sheet, self test: 1.16 gauss on x and y, 1.08 on z; data come as x, z, y."""
+    bus = I2cBus([make_chip("hmc5883l")])
+    bus.transfer(0, 0x1E, bytes([0x00, 0x10 | bias]), 0)
+    bus.transfer(0, 0x1E, bytes([0x01, 5 << 5]), 0)  # 390 LSB per gauss
+    bus.transfer(0, 0x1E, b"\x02\x01", 0)
+    x, z, y = struct.unpack(">3h", bus.transfer(20_000_000, 0x1E, b"\x03", 6).data)
+    assert (x, y, z) == (sign * round(1.16 * 390), sign * round(1.16 * 390), sign * round(1.08 * 390))

@@ -167,3 +167,9 @@ def test_published_outcomes_are_told_once_for_every_case() -> None:
         assert (outcome.impact_hardware_mps is not None) == (outcome.hardware == CRASHES), id
     expected = {flight.case_id: flight.expect for flight in load_suite(SUITE_FILE).flights()}
     assert (expected["ST002"], expected["ST001"]) == ("fail", "pass") and expected["ST018"] not in ("pass", "fail")
+
+
+def test_the_delay_of_a_climb_is_time_that_passes_before_it() -> None:
+    """RflyMAD: `2,1,delay,rate,height`; a fault 5 s later begins 5 s after the delay."""
+    faults = import_sequence("2,1,7,1,-15;1,1,5;2,6,123544,10", id="x").case["fault"]
+    assert {fault["start_s"] for fault in faults} == {12.0}
