@@ -486,13 +486,13 @@ def _impact(order: Order, log: Log, lane: int) -> tuple[float, float]:
     return float(velocity[:, 2].max()), float(np.hypot(velocity[:, 0], velocity[:, 1]).max())
 
 
-def _hit(stop: Stop | None, down_mps: float, model: CompiledModel) -> Stop | None:
+def _hit(stop: Stop | None, down_mps: float, sideways_mps: float, model: CompiledModel) -> Stop | None:
     """A stop whose reason says so if a touch-down was too fast sideways only."""
     limit = at.CRASH("max_impact")
     if stop is None or stop.reason != HARD or limit not in model.flat.p.start:
         return stop
-    soft = down_mps <= model.flat.values[model.param_rows(limit)][0]
-    return replace(stop, reason=SIDEWAYS) if soft else stop
+    soft = model.flat.values[model.param_rows(limit)][0]
+    return replace(stop, reason=SIDEWAYS) if down_mps <= soft < math.hypot(down_mps, sideways_mps) else stop
 
 
 def _events(order: Order, log: Log, lane: int, end: Ended, model: CompiledModel) -> dict[str, str]:
@@ -501,7 +501,7 @@ def _events(order: Order, log: Log, lane: int, end: Ended, model: CompiledModel)
     if stop is not None and stop.reason not in HARMLESS:
         tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
         down_mps, sideways_mps = _impact(order, log, lane)
-        hit = _hit(stop, down_mps, model) or stop
+        hit = _hit(stop, down_mps, sideways_mps, model) or stop
         texts["crashed"] = crash_words(hit.reason, stop.time_s, impact_words(down_mps, sideways_mps), tilt)
     if not end.completed:
         texts["completed"] = texts["landed"] = f"the mission was not completed: {end.why}"
@@ -538,7 +538,7 @@ def _judged(
 ) -> Judged:
     stop = log.stops[lane]
     down_mps, sideways_mps = _impact(flight.order, log, lane)
-    ending = outcome(_hit(stop, down_mps, model), flight.ended_s, log.interrupted)
+    ending = outcome(_hit(stop, down_mps, sideways_mps, model), flight.ended_s, log.interrupted)
     if not survived(stop) and (speeds := impact_words(down_mps, sideways_mps)):
         ending += f", {speeds}"
     if stop is not None and stop.reason == COMPLETED and not end.completed:

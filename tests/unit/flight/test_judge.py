@@ -525,7 +525,7 @@ class _Touched:
 def test_words_of_a_collision_are_there_only_if_there_was_one() -> None:
     done = SimpleNamespace(completed=True, why="")
     words = {
-        rows: judging._events(cast(Any, None), cast(Any, _Touched(list(rows))), 0, cast(Any, done))
+        rows: judging._events(cast(Any, None), cast(Any, _Touched(list(rows))), 0, cast(Any, done), cast(Any, None))
         for rows in ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     }
     assert words[(0.0, 0.0, 0.0)] == {}
