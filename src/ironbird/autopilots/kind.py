@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from ironbird.errors import LinkError
 from ironbird.files import option_texts as texts
@@ -97,12 +97,6 @@ class AutopilotOptions(Options):
             "lines."
         ),
     ] = ""
-
-    @model_validator(mode="after")
-    def _twin_repeats(self) -> AutopilotOptions:
-        if self.twin and self.time == "real":
-            raise ValueError("twin needs a flight that repeats to the bit: add time = virtual")
-        return self
 
 
 class AutopilotKind(Kind):

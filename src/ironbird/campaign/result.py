@@ -34,7 +34,7 @@ class FlightResult(Judged):
         File name of its log in the folder `traces`, if it was kept.
     digest, verdict, sentence, outcome, crashed, ended_s, impact_mps, margin, score, level, sha256, model_hash
         As in `Judged`.
-    judgements, witnesses, modes, fault_modes, reactions, early, healthy, caused, steps
+    judgements, witnesses, modes, fault_modes, reactions, early, impact_sideways_mps, healthy, caused, steps
         As in `Judged`.
     """
 
@@ -74,7 +74,7 @@ class FlightResult(Judged):
                 unflown = data["verdict"] == ERROR and not judgements
                 data["margin"] = math.nan if unflown else -math.inf if broken else math.inf
             data["ended_s"] = float(data["ended_s"])
-            return FlightResult(**_numbers(data, ("margin", "score", "impact_mps")))
+            return FlightResult(**_numbers(data, ("margin", "score", "impact_mps", "impact_sideways_mps")))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             raise StoreError(f"a stored result cannot be read: {why}; was it written by another version?") from None

@@ -68,6 +68,7 @@ def judged_scenario(case: FlightCase, flown: ScenarioFlight) -> Judged:
         crashed=any(v.judged.crashed for v in vehicles),
         ended_s=max(v.judged.ended_s for v in vehicles),
         impact_mps=max(v.judged.impact_mps for v in vehicles),
+        impact_sideways_mps=max(v.judged.impact_sideways_mps for v in vehicles),
         margin=min((judgement.margin for judgement in judgements), default=math.inf),
         score=worst.judged.score,
         level=worst.judged.level,

@@ -23,7 +23,7 @@ _RESULT: dict[str, type | tuple[type, ...]] = {
     "ended_s": _NUMBER, "impact_mps": _NUMBER, "margin": _NUMBER, "score": _NUMBER, "level": str, "sha256": str,
     "model_hash": str, "seed": int, "values": dict, "expect": (str, type(None)), "trace": (str, type(None)),
     "judgements": list, "witnesses": list, "modes": list, "fault_modes": list, "reactions": list,
-    "healthy": int, "caused": list, "steps": list,
+    "impact_sideways_mps": _NUMBER, "healthy": int, "caused": list, "steps": list,
 }  # fmt: skip
 _JUDGEMENT: dict[str, type | tuple[type, ...]] = {
     "name": str, "severity": str, "margin": _NUMBER, "time_s": _NUMBER, "sentence": str, "formula": str, "unit": str,

@@ -219,6 +219,10 @@ def _check(order: Order, count: int, beside: Sequence[str]) -> None:
 
     if order.options.get("twin") and not order.faults:
         raise OrderError("--twin compares with flights without faults: give a --fault, or leave --twin out")
+    if order.options.get("twin"):
+        from ironbird.flight.healthy import healthy_order
+
+        healthy_order(order)  # it has to repeat
     check_requirements(order)
     if not is_outside(order.control):
         _check_log_step(order)

@@ -34,7 +34,19 @@ from ironbird.flight.reactions import possible_reactions, reactions_of
 from ironbird.flight.systems import OUTSIDE, kind_of, read_options
 from ironbird.flight.unread import is_read
 from ironbird.flight.witness import witness_programs
-from ironbird.flight.words import COMPLETED, ERROR, FAIL, HARMLESS, PASS, VOID, collision_words, crash_words
+from ironbird.flight.words import (
+    COMPLETED,
+    ERROR,
+    FAIL,
+    HARD,
+    HARMLESS,
+    PASS,
+    SIDEWAYS,
+    VOID,
+    collision_words,
+    crash_words,
+    impact_words,
+)  # fmt: skip
 from ironbird.requirements.explain import explain, unit_of
 from ironbird.requirements.lane_margins import margins_library
 from ironbird.requirements.lane_score import score_library
@@ -164,6 +176,8 @@ class Judged:
         What an external control system did after each fault: not all of it is caused by the fault.
     early : bool
         Whether the first violation came before any fault began.
+    impact_sideways_mps : float
+        Largest horizontal speed in the same second in m/s, else 0.
     healthy : int
         Healthy flights of the same order that it was compared with; 0 if none was flown.
     caused : list of str
@@ -190,6 +204,7 @@ class Judged:
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
     reactions: list[str] = field(default_factory=list)  # reactions of an external control system after each fault
     early: bool = False  # the first violation came before any fault began
+    impact_sideways_mps: float = 0.0  # largest horizontal speed in the same second
     healthy: int = 0  # healthy flights that it was compared with
     caused: list[str] = field(default_factory=list)  # what none of them shows
     steps: list[dict[str, Any]] = field(default_factory=list)  # fault, changed, sentence: of each fault that acted
@@ -436,7 +451,7 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
                 margin, time_s, sentence, broken_s = -math.inf, flight.ended_s, end.falling, flight.ended_s
             elif margin < 0.0:
                 if alone is None:
-                    alone, events = trace.lane(lane), _events(order, log, lane, end)
+                    alone, events = trace.lane(lane), _events(order, log, lane, end, model)
                 finding = explain(formulas[requirement.formula], alone, 0, events)
                 time_s, sentence, unit, broken_s = finding.time_s, finding.sentence, finding.unit, finding.broken_s
                 if requirement.formula == NO_CRASH.formula and (stop := log.stops[lane]) is not None:
@@ -462,20 +477,32 @@ def _judge_part(flown: Sequence[Flown], log: Log, model: CompiledModel, shared: 
     return results
 
 
-def _impact_mps(order: Order, log: Log, lane: int) -> float:
-    """Largest downward speed in the last second of a crashed flight, else 0."""
+def _impact(order: Order, log: Log, lane: int) -> tuple[float, float]:
+    """Largest speeds down and sideways in the last second of a crashed flight in m/s, else 0."""
     if survived(log.stops[lane]) or not log.rows(lane):
-        return 0.0
+        return 0.0, 0.0
     last = max(1, round(IMPACT_S / order.log_s))
-    return float(log.lane(at.BODY.velocity, lane)[-last:, 2].max())
+    velocity = log.lane(at.BODY.velocity, lane)[-last:]
+    return float(velocity[:, 2].max()), float(np.hypot(velocity[:, 0], velocity[:, 1]).max())
 
 
-def _events(order: Order, log: Log, lane: int, end: Ended) -> dict[str, str]:
+def _hit(stop: Stop | None, down_mps: float, sideways_mps: float, model: CompiledModel) -> Stop | None:
+    """A stop whose reason says so if a touch-down was too fast sideways only."""
+    limit = at.CRASH("max_impact")
+    if stop is None or stop.reason != HARD or limit not in model.flat.p.start:
+        return stop
+    soft = model.flat.values[model.param_rows(limit)][0]
+    return replace(stop, reason=SIDEWAYS) if down_mps <= soft < math.hypot(down_mps, sideways_mps) else stop
+
+
+def _events(order: Order, log: Log, lane: int, end: Ended, model: CompiledModel) -> dict[str, str]:
     """Texts about the flags that requirements mention: crash, completion, landing, collision."""
     stop, texts = log.stops[lane], {}
     if stop is not None and stop.reason not in HARMLESS:
         tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
-        texts["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
+        down_mps, sideways_mps = _impact(order, log, lane)
+        hit = _hit(stop, down_mps, sideways_mps, model) or stop
+        texts["crashed"] = crash_words(hit.reason, stop.time_s, impact_words(down_mps, sideways_mps), tilt)
     if not end.completed:
         texts["completed"] = texts["landed"] = f"the mission was not completed: {end.why}"
     if at.CLEARANCE.collision in log and (log.lane(at.CLEARANCE.collision, lane) > 0).any():
@@ -510,7 +537,10 @@ def _judged(
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
-    ending = outcome(stop, flight.ended_s, log.interrupted)
+    down_mps, sideways_mps = _impact(flight.order, log, lane)
+    ending = outcome(_hit(stop, down_mps, sideways_mps, model), flight.ended_s, log.interrupted)
+    if not survived(stop) and (speeds := impact_words(down_mps, sideways_mps)):
+        ending += f", {speeds}"
     if stop is not None and stop.reason == COMPLETED and not end.completed:
         ending = f"not completed in truth; the vehicle reported: {ending}"
     counted = _counted(stop, end, judgements, flight, model)
@@ -525,7 +555,8 @@ def _judged(
         outcome=ending,
         crashed=not survived(stop),
         ended_s=flight.ended_s,
-        impact_mps=_impact_mps(flight.order, log, lane),
+        impact_mps=down_mps,
+        impact_sideways_mps=sideways_mps,
         margin=min((j.margin for j in counted), default=math.inf),
         score=score,
         level=level,

@@ -27,15 +27,20 @@ COMPLETED = "mission completed"
 LANDED = "landed before the end of the mission"
 HARMLESS = (COMPLETED, LANDED)
 
+HARD, SIDEWAYS = "hard landing", "sideways touch-down"  # the latter would have been soft without the speed sideways
 LEAST_IMPACT_MPS = 0.1  # slower impacts are not mentioned
 STEEP_RAD = math.radians(45)  # a tilt that is mentioned in the text of an ending
 
 
-def crash_words(reason: str, time_s: float, impact_mps: float, tilt_rad: float) -> str:
-    """Text about a crash: what, when, and how hard: `crashed at 11.74 s (hard landing, 8.2 m/s)`."""
-    parts = [reason]
-    if impact_mps >= LEAST_IMPACT_MPS:
-        parts.append(f"{impact_mps:.1f} m/s")
+def impact_words(down_mps: float, sideways_mps: float) -> str:
+    """The speed of an impact as text: `8.2 m/s down and 0.4 m/s sideways`; empty if it was slow."""
+    parts = [(down_mps, "down"), (sideways_mps, "sideways")]
+    return " and ".join(f"{speed:.1f} m/s {way}" for speed, way in parts if speed >= LEAST_IMPACT_MPS)
+
+
+def crash_words(reason: str, time_s: float, impact: str, tilt_rad: float) -> str:
+    """Text about a crash: what, when, and how hard: `crashed at 11.74 s (hard landing, 8.2 m/s down)`."""
+    parts = [reason, impact] if impact else [reason]
     if tilt_rad > STEEP_RAD:
         parts.append(f"tilted by {math.degrees(tilt_rad):.0f}°")
     return f"crashed at {time_s:.2f} s ({', '.join(parts)})"

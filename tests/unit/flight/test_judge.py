@@ -467,11 +467,17 @@ def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight
 
     found = judged(falling, None, stop=Stop(3.99, "hard landing"))
 
-    assert found.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s)"
+    assert found.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s down and 3.0 m/s sideways)"
     assert (found.margin, found.impact_mps) == (judged(hover, None, stop=Stop(3.99, "hard landing")).margin, 8.2)
+    assert found.impact_sideways_mps == 3.0
+    assert found.outcome == "hard landing at 3.99 s, 8.2 m/s down and 3.0 m/s sideways"
+    drifting = judged(changed(hover, "body.v_NB_N", np.array([4.0, 3.5, 0.5])), None, stop=Stop(3.99, "hard landing"))
+    assert drifting.outcome == "sideways touch-down at 3.99 s, 0.5 m/s down and 5.3 m/s sideways"
     tilted = changed(falling, "body.euler", np.array([0.0, math.radians(133), 0.0]))
     tumbled = judged(tilted, None, stop=Stop(3.99, "hard landing"))
-    assert tumbled.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s, tilted by 133°)"
+    assert tumbled.sentence == (
+        "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s down and 3.0 m/s sideways, tilted by 133°)"
+    )
     done = Requirement.of("mission_completed")
     half = moved(hover, *HALF_WAY)
     assert judged(half, done).sentence == (
@@ -519,7 +525,7 @@ class _Touched:
 def test_words_of_a_collision_are_there_only_if_there_was_one() -> None:
     done = SimpleNamespace(completed=True, why="")
     words = {
-        rows: judging._events(cast(Any, None), cast(Any, _Touched(list(rows))), 0, cast(Any, done))
+        rows: judging._events(cast(Any, None), cast(Any, _Touched(list(rows))), 0, cast(Any, done), cast(Any, None))
         for rows in ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     }
     assert words[(0.0, 0.0, 0.0)] == {}
