@@ -28,9 +28,9 @@ from ironbird.app.live import (
 )
 from ironbird.app.records import Records, diagram_of
 from ironbird.app.rig import Rig
-from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
+from ironbird.report.scenery import scenery_of
 from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.shape import shape_of
 

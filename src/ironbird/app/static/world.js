@@ -46,8 +46,8 @@ function makeGround(ground) {
     geometry.computeVertexNormals();
     return new THREE.Mesh(geometry, paint(ground.colour));
   }
-  const rows = ground.north.length, columns = ground.east.length, points = [], faces = [];
-  for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) points.push(ground.east[j], ground.heights[i][j], -ground.north[i]);
+  const rows = ground.north.length, columns = ground.east.length, points = [], faces = [], height = heightsOf(ground.heights);
+  for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) points.push(ground.east[j], height[i * columns + j], -ground.north[i]);
   for (let i = 0; i < rows - 1; i++) for (let j = 0; j < columns - 1; j++) {
     const a = i * columns + j, b = a + columns; // 00 and 10, one step to the north
     faces.push(a, b + 1, b, a, a + 1, b + 1);
@@ -57,6 +57,11 @@ function makeGround(ground) {
   geometry.setIndex(faces);
   geometry.computeVertexNormals();
   return new THREE.Mesh(geometry, paint(ground.colour, { side: THREE.DoubleSide }));
+}
+
+function heightsOf(packed) {
+  const bytes = Uint8Array.from(atob(packed.bdata), (letter) => letter.charCodeAt(0));
+  return Float32Array.from(new Int16Array(bytes.buffer), (v) => v * packed.scale + packed.offset);
 }
 
 function makeWater(water) {
