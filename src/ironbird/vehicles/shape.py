@@ -26,4 +26,6 @@ def shape(loaded: Vehicle) -> dict[str, Any]:
     known = set(diagram.param_paths())
     rotors = [np.ravel(diagram.value(path)).tolist() for path in itertools.takewhile(known.__contains__, places)]
     shown = {"vehicle": loaded.id, "title": loaded.spec.title, "drawing": loaded.kind.drawing, "rotors": rotors}
-    return shown | appearance(loaded)
+    start = {"p": at.BODY("p_0"), "q": at.BODY.attitude_0}
+    stands = {key: np.ravel(diagram.value(path)).tolist() for key, path in start.items() if path in known}
+    return shown | appearance(loaded) | {"start": {"p": [0.0, 0.0, 0.0], "q": [1.0, 0.0, 0.0, 0.0]} | stands}

@@ -682,7 +682,7 @@ void main() {
       this.empty = gl.createVertexArray();
       this.near = shadowMap(gl, isSoftware() ? 256 : 512); this.far = shadowMap(gl, isSoftware() ? 512 : 1024); this.farAt = null;
       this.bodies = new Map(); this.paths = new Map(); this.marks = new Map();
-      this.options = { instruments: true, arrows: false, labels: true, dark: null, afloat: false, ...options };
+      this.options = { instruments: true, horizon: true, arrows: false, labels: true, dark: null, ...options };
       this.time = 0; this.mode = "chase"; this.focus = null; this.turn = [-2.35, 0.32]; this.zoom = 1; this.eye = null; this.hit = ""; this.scale = 1; this.moving = isSoftware() ? 0.5 : 0; this.pending = false;
       this.world = new World(gl, null);
       this.onframe = () => {};
@@ -1166,7 +1166,7 @@ void main() {
       c.font = `12px ${getComputedStyle(document.body).fontFamily}`;
       c.textBaseline = "middle";
       this.taken = []; this.written = [];
-      if (this.options.instruments) { this.compass(w - 34, 34); this.horizon(44, h - 44); this.scaleBar(w, h); }
+      if (this.options.instruments) { this.compass(w - 34, 34); if (this.options.horizon) this.horizon(44, h - 44); this.scaleBar(w, h); }
       for (const [key, mark] of this.marks) if (finite(mark.at)) {
         const at = this.project(mark.at);
         if (!at || at[0] < -20 || at[1] < -20 || at[0] > w + 20 || at[1] > h + 20) continue;
@@ -1185,8 +1185,8 @@ void main() {
       this.over.dataset.labels = JSON.stringify(this.written);
     }
 
-    label(text, x, y, ink, gap) { // beside a place, where nothing else is written
-      const { c } = this, wide = c.measureText(text).width + 10, tall = 18;
+    label(words, x, y, ink, gap) { // beside a place, where nothing else is written
+      const { c } = this, text = words.length > 42 ? `${words.slice(0, 41)}…` : words, wide = c.measureText(text).width + 10, tall = 18;
       const spots = [[x + gap, y - tall / 2], [x - gap - wide, y - tall / 2], [x - wide / 2, y - gap - tall], [x - wide / 2, y + gap], [x + gap, y - gap - tall], [x + gap, y + gap], [x - gap - wide, y - gap - tall]];
       for (const [a, b] of spots) {
         const box = [a, b, a + wide, b + tall];
