@@ -1,11 +1,13 @@
 """Poses of vehicles as plain numbers for the 3D view: of a running flight, of a log, of a recorded flight.
 
 A frame is FLOATS numbers: time; position north, east, down (m); the rotation matrix body to navigation frame, column by
-column; wind (m/s) in the direction it blows to; speeds of up to eight rotors (rad/s).
+column; wind (m/s) in the direction it blows to; the values of up to 16 joints, in the order of the vehicle's shape
+(`ironbird.vehicles.shape`); of a record, the speeds of its rotors (rad/s).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,8 @@ from ironbird.runtime.log import Log
 from ironbird.runtime.parquet_log import read_log
 from ironbird.vehicles import places as at
 
-ROTORS = 8
-FLOATS = 1 + 3 + 9 + 3 + ROTORS
+JOINTS = 16
+FLOATS = 1 + 3 + 9 + 3 + JOINTS
 REPLAY_ROWS = 20_000  # of a whole log in one piece; longer ones are thinned
 REPLAY_S = 0.05  # s between frames of a recorded flight
 
@@ -26,8 +28,8 @@ REPLAY_S = 0.05  # s between frames of a recorded flight
 class Poser:
     """Converts rows of a log to frames."""
 
-    def __init__(self, log: Log) -> None:
-        self._columns = np.array(_columns(log), np.int64)
+    def __init__(self, log: Log, signals: Sequence[str] = ()) -> None:
+        self._columns = np.array(_columns(log, signals), np.int64)
         self._there = self._columns >= 0
 
     def frame(self, log: Log, row: int) -> np.ndarray:
@@ -46,15 +48,18 @@ class Poser:
         return frames
 
 
-def _columns(log: Log) -> list[int]:
+def _columns(log: Log, signals: Sequence[str]) -> list[int]:
     """The log's column of each number of a frame except its time; -1 where the log has none."""
-    signals = [(at.BODY.position, 3), (at.BODY.attitude, 9), (at.AIR.wind, 3)]
-    signals += [(at.rotor(number).motor("speed"), 1) for number in range(1, ROTORS + 1)]
     columns: list[int] = []
-    for path, size in signals:
+    for path, size in ((at.BODY.position, 3), (at.BODY.attitude, 9), (at.AIR.wind, 3)):
         start = log.plan.start.get(path, -1)
         columns += range(start, start + size) if start >= 0 else [-1] * size
-    return columns
+    joints = list(signals) or [at.rotor(number).motor("speed") for number in range(1, JOINTS + 1)]
+    for path in joints[:JOINTS]:
+        name, _, entry = path.partition("[")
+        start = log.plan.start.get(name, -1)
+        columns.append(start + int(entry.rstrip("]") or 0) if start >= 0 else -1)
+    return columns + [-1] * (FLOATS - 1 - len(columns))
 
 
 def replay_frames(path: Path) -> np.ndarray:
@@ -66,10 +71,10 @@ def replay_frames(path: Path) -> np.ndarray:
     return record_frames(read_record(path, salvage=True))
 
 
-def log_frames(log: Log) -> np.ndarray:
+def log_frames(log: Log, signals: Sequence[str] = ()) -> np.ndarray:
     """Frames of a whole log, thinned to REPLAY_ROWS; a campaign's log has Euler angles in place of the matrix."""
     rows = np.arange(0, log.rows(), max(1, -(-log.rows() // REPLAY_ROWS)))
-    frames = Poser(log).frames(log, rows)
+    frames = Poser(log, signals).frames(log, rows)
     if at.BODY.attitude not in log and at.BODY.euler in log:
         _turn(frames, log[at.BODY.euler][rows])
     return frames

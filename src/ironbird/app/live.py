@@ -27,9 +27,10 @@ import numpy as np
 from ironbird.app.frames import FLOATS, Poser
 from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
-from ironbird.errors import RunError, shortened
+from ironbird.errors import IronbirdError, RunError, shortened
 from ironbird.ground.client.attended import Attended
 from ironbird.runtime.log import Log
+from ironbird.vehicles.shape import shape_of
 
 POSES_HZ, PLOTS_HZ, STATUS_HZ = 30.0, 10.0, 5.0
 HEAD = struct.Struct("<BBHI")
@@ -76,7 +77,7 @@ class Live:
     def _poser(self, name: str, log: Log) -> Poser:
         known = self._posers.get(name)
         if known is None or known[0] != id(log.plan):
-            known = self._posers[name] = id(log.plan), Poser(log)
+            known = self._posers[name] = id(log.plan), Poser(log, _joints(self.rig.flights[name]))
         return known[1]
 
     def status(self) -> str:
@@ -88,6 +89,14 @@ class Live:
                 monitor.catch_up()
             self._status = now, json.dumps({"flights": flights, "refused": self._refused()}, allow_nan=False)
         return self._status[1]
+
+
+def _joints(flight: LiveFlight) -> Sequence[str]:
+    """Signals of the joints of a flight's vehicle; none if its file is not of the catalogue."""
+    try:
+        return list(shape_of(flight.order.vehicle)["signals"])
+    except IronbirdError:
+        return ()
 
 
 @dataclass

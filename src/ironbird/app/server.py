@@ -28,17 +28,20 @@ from ironbird.app.live import (
 )
 from ironbird.app.records import Records, diagram_of
 from ironbird.app.rig import Rig
-from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
+from ironbird.report.page import script_text
+from ironbird.report.scenery import scenery_of
 from ironbird.vehicles.names import vehicle_ids
 from ironbird.vehicles.shape import shape_of
+from ironbird.world.files import world_names
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response, WebSocket
     from uvicorn import Server
 
 STATIC = Path(__file__).parent / "static"
+SCENE = script_text("scene.js")  # that draws the view; reports contain it
 PORT = 8350
 MOST_LOOKING = 32  # browsers at once
 LOOK_S = 0.2  # s between two checks whether the server shall end
@@ -219,7 +222,18 @@ def _scenery(rig: Rig) -> dict[str, Callable[..., Any]]:
         result = await _made(stored_scenery, *names)
         return result if isinstance(result, Response) else JSONResponse(result)
 
-    return {"/scenery/{name}": scenery, "/stored-scenery": scenery_stored}
+    async def scenery_of_world(request: Request) -> Response:  # before a flight
+        result = await _made(_known_world, request.path_params["name"])
+        return result if isinstance(result, Response) else JSONResponse(result)
+
+    return {"/scenery/{name}": scenery, "/stored-scenery": scenery_stored, "/world/{name}": scenery_of_world}
+
+
+def _known_world(name: str) -> dict[str, Any]:
+    """The scenery of a world of the catalogue; paths of files are refused."""
+    if name not in world_names():
+        raise UnknownNameError("world", shortened(name, 80), world_names())
+    return scenery_of(name)
 
 
 def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
@@ -238,7 +252,7 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
         log = rig.flight(name).log()
         if log is None:
             raise RunError(f"flight {name} has no log yet: it has not begun; try again in a moment")
-        return log_frames(log)
+        return log_frames(log, shape_of(rig.flight(name).order.vehicle)["signals"])
 
     async def flight_frames(request: Request) -> Response:
         return await frames(flown, request.path_params["name"])
@@ -252,6 +266,9 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     async def shape(request: Request) -> Response:
         result = await _made(_known, shape_of, request.path_params["name"])
         return result if isinstance(result, Response) else JSONResponse(result)
+
+    async def scene(request: Request) -> Response:
+        return Response(SCENE, media_type="text/javascript")
 
     async def diagram(request: Request) -> Response:
         result = await _made(_known, diagram_of, request.path_params["name"])
@@ -276,7 +293,7 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
         return Response(data, media_type="application/octet-stream")
 
     for path, serving in {
-        "/packets/{name}.{kind}": packets,
+        "/packets/{name}.{kind}": packets, "/scene.js": scene,
         **_scenery(rig),
         "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
         "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,

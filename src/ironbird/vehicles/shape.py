@@ -1,4 +1,4 @@
-"""Appearance of a vehicle in a 3D view: the kind of drawing and the positions of its rotors; no surface mesh."""
+"""Shape of a vehicle in a 3D view: its kind of drawing, its rotors, and the solids and joints that are drawn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ironbird.vehicles import places as at
+from ironbird.vehicles.appearance import appearance
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 
 @functools.lru_cache(maxsize=64)
 def shape_of(vehicle: str) -> dict[str, Any]:
-    """Title, kind of drawing, and rotors in metres forward, right and down of the centre of mass, by vehicle name."""
+    """The shape of a vehicle by its name; places in metres forward, right and down of the centre of mass."""
     return shape(load_vehicle(vehicle))
 
 
@@ -24,4 +25,7 @@ def shape(loaded: Vehicle) -> dict[str, Any]:
     places = (at.rotor(number).propeller("position") for number in itertools.count(1))
     known = set(diagram.param_paths())
     rotors = [np.ravel(diagram.value(path)).tolist() for path in itertools.takewhile(known.__contains__, places)]
-    return {"vehicle": loaded.id, "title": loaded.spec.title, "drawing": loaded.kind.drawing, "rotors": rotors}
+    shown = {"vehicle": loaded.id, "title": loaded.spec.title, "drawing": loaded.kind.drawing, "rotors": rotors}
+    start = {"p": at.BODY("p_0"), "q": at.BODY.attitude_0}
+    stands = {key: np.ravel(diagram.value(path)).tolist() for key, path in start.items() if path in known}
+    return shown | appearance(loaded) | {"start": {"p": [0.0, 0.0, 0.0], "q": [1.0, 0.0, 0.0, 0.0]} | stands}

@@ -42,7 +42,7 @@ class Desk:
     def frame(self, here: str, *, flights: bool = True) -> Iterator[None]:
         """Context manager: header and list of flights around the content of a page."""
         ui.add_head_html('<link rel="stylesheet" href="/static/app.css"><link rel="icon" href="data:,">')
-        ui.add_head_html('<script type="module" src="/static/app.js"></script>')
+        ui.add_head_html('<script src="/scene.js"></script><script type="module" src="/static/app.js"></script>')
         with ui.row().classes("ib-head w-full items-center"):
             ui.label("IRONBIRD").classes("ib-brand")
             for title, path in self.pages:

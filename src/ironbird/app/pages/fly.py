@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from nicegui import ui
@@ -63,7 +64,12 @@ def _start(desk: Desk) -> None:
         chosen["mavlink"] = ui.checkbox("reachable by MAVLink", value=False)
         for field in chosen.values():
             field.props("dense").classes("w-full")
-        chosen["vehicle"].on_value_change(lambda e: ui.run_javascript(f"ironbird.vehicle = {e.value!r}"))
+        for key, name in (("vehicle", "vehicle"), ("world", "place")):
+            chosen[key].on_value_change(
+                lambda e, name=name: ui.run_javascript(
+                    f"ironbird.{name} = {json.dumps('' if e.value == FLAT else e.value)}; ironbird.prepare()"
+                )
+            )
         start = ui.button("Start", icon="play_arrow").props("no-caps unelevated id=ib-start").classes("w-full")
 
         async def begin(event: GenericEventArguments) -> None:
@@ -116,7 +122,7 @@ def _view() -> None:
             ui.element("canvas").props("id=ib-horizon width=110 height=110")
         ui.element("div").props("id=ib-figures").classes("ib-figures")
     with buttons():
-        for mode in ("chase", "free", "top"):
+        for mode in ("chase", "orbit", "board", "ground", "top"):
             button = ui.button(mode, color="grey-7").props("dense no-caps unelevated size=sm")
             button.on("click", js_handler=f"() => ironbird.camera('{mode}')")
 

@@ -16,9 +16,10 @@ const app = (window.ironbird = {
   selected: sessionStorage.getItem(KEY),
   flights: [],
   vehicle: "quad_f450", // of the form
+  place: "", // its world
   items: [], // the mission that is drawn on the map
-  get world() { return view && view.world ? view.worldKey : ""; }, // that is drawn
-  act: perform, select, camera, zoom, edit, addItem, showItems, loadPlan, savePlan, uploadMission,
+  get world() { return view && view.data ? view.worldKey : ""; }, // that is drawn
+  act: perform, prepare, select, camera, zoom, edit, addItem, showItems, loadPlan, savePlan, uploadMission,
   plot: setPlots, freeze, sticks: toggleSticks, replay: (id, url, vehicle, scenery) => startReplay(id, url, vehicle, shapeOf, scenery),
 });
 
@@ -79,15 +80,34 @@ on("status", (status) => {
   if (view) {
     view.followed = flight ? flight.id : null;
     for (const one of status.flights) view.broken(one.id, new Set(one.faults.filter((f) => f.active).map((f) => f.part)));
-    view.keep(new Set(status.flights.map((one) => one.id)));
-    if (flight) view.showMission(flight.items || [], flight.target);
-    view.showWorld(flight && flight.world ? flight.world : "", flight ? `/scenery/${encodeURIComponent(flight.name)}` : "");
+    view.keep(new Set(flight ? seenWith(flight).map((one) => one.id) : ["ready"]));
+    if (flight) {
+      view.showMission(flight.items || [], flight.target);
+      view.showWorld(flight.world || "", `/scenery/${encodeURIComponent(flight.name)}`);
+    } else prepare();
   }
   if (map && flight) {
     map.flown = flight.items || [];
     map.target = flight.state === "running" || flight.state === "paused" ? flight.target : null;
   }
 });
+
+// Flights that stand in the scene beside one: in its world, and not over.
+const seenWith = (flight) => app.flights.filter((one) => one === flight || (!one.verdict && (one.world || "") === (flight.world || "")));
+
+let prepared = ""; // what stands in the view before a flight
+
+async function prepare() { // the chosen vehicle in the chosen world
+  const wanted = `${app.vehicle} in ${app.place}`;
+  if (!view || prepared === wanted || selectedFlight()) return;
+  prepared = wanted;
+  const shape = await shapeOf(app.vehicle);
+  if (prepared !== wanted || !shape.parts) return;
+  await view.showWorld(app.place, `/world/${encodeURIComponent(app.place)}`);
+  view.surroundings(shape.drawing);
+  view.showMission([], null);
+  view.stand(shape);
+}
 
 const selectedFlight = () => app.flights.find((flight) => flight.name === app.selected);
 
@@ -177,14 +197,17 @@ on("poses", (found) => {
 
 function draw() { // the newest, as often as the browser can
   if (map) { if (!editing) centreMap(); map.draw(currentId()); }
+  const chosen = selectedFlight(), seen = new Set(chosen ? seenWith(chosen) : []);
   for (const pose of poses) {
     const flight = app.flights.find((one) => one.id === pose.id);
     if (flight && flight.name === app.selected) showInstruments(pose);
     const shape = flight && shapes.get(flight.vehicle);
     if (flight && !shape) shapeOf(flight.vehicle);
-    else if (view && shape && !shape.then) view.move(pose.id, shape, pose);
+    else if (view && shape && !shape.then && seen.has(flight)) {
+      if (flight.name === app.selected) view.surroundings(shape.drawing);
+      view.move(pose.id, shape, pose);
+    }
   }
-  if (view) view.draw();
   for (const plot of plots) if (plot.fresh) plot.draw();
 }
 
@@ -209,7 +232,7 @@ function showInstruments(pose) {
   }
 }
 
-function camera(mode) { if (view) view.mode = mode; }
+function camera(mode) { if (view) view.scene.setCamera(mode); }
 function zoom(factor) { if (map) { map.scale = Math.max(0.05, Math.min(80, map.scale * factor)); map.draw(currentId()); } }
 
 function clicked([north, east]) {
@@ -332,6 +355,9 @@ function furnish() { // elements come when the page's own scripts have made them
   if (space && !view) {
     try {
       view = new View(space);
+      prepared = "";
+      view.onworld = (data) => { if (map) map.world = data; };
+      prepare();
     } catch (error) { // no WebGL: the rest of the page works
       space.textContent = `no 3D view in this browser: ${error.message}`;
       space.id = "ib-3d-none";

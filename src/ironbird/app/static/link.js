@@ -1,5 +1,5 @@
 // The one websocket: frames come in, actions go out. It connects again by itself when the server comes back.
-export const FLOATS = 24; // of a vehicle's frame, as ironbird/app/frames.py has it; its id stands before it
+export const FLOATS = 32; // of a vehicle's frame, as ironbird/app/frames.py has it; its id stands before it
 
 const hearers = { poses: [], plots: [], status: [], up: [], down: [] };
 export const on = (kind, hear) => hearers[kind].push(hear);
@@ -57,7 +57,7 @@ export function unpack(numbers, at) {
     p: numbers.subarray(at + 1, at + 4),
     R: numbers.subarray(at + 4, at + 13), // column by column
     wind: numbers.subarray(at + 13, at + 16),
-    rotors: numbers.subarray(at + 16, at + 24),
+    joints: numbers.subarray(at + 16, at + FLOATS), // in the order of the shape's signals
   };
 }
 

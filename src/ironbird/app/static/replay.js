@@ -1,7 +1,7 @@
 // A log played back in the 3D view: all frames are here, the slider chooses one.
 import { FLOATS, unpack } from "./link.js";
 import { drawHorizon } from "./instruments.js";
-import { View, keepDrawing } from "./scene.js";
+import { View } from "./scene.js";
 
 let view = null;
 let timer = null;
@@ -15,7 +15,6 @@ export async function startReplay(id, url, vehicle, shapeOf, scenery) {
   if (!view) {
     view = new View(space);
     view.followed = 1;
-    keepDrawing(() => view.draw());
   }
   view.keep(new Set());
   view.showWorld(scenery || "", scenery);

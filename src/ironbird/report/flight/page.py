@@ -100,7 +100,7 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, mo
     spec = flight.vehicle.spec
     groups = parameter_groups(spec)
     rows = [row for _, rows in groups for row in rows]
-    scripts = script_text("plots.js"), script_text("replay.js", "flight.js")
+    scripts = script_text("plots.js"), script_text("scene.js", "replay.js", "flight.js")
     return {
         "title": spec.title or spec.id,
         "vehicle": flight.order.vehicle,

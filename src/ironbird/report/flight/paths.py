@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.report.flight.curves import MAX_POINTS, SHOWN, Json, packed
 from ironbird.report.flight.plots import AXIS, FLIGHT, TWIN, Plots, base_layout, ink
-from ironbird.rotations import from_euler
+from ironbird.report.flight.replay import UP, bounded, replay
 from ironbird.vehicles import places as at
-from ironbird.vehicles.shape import shape
-
-UP = (1.0, 1.0, -1.0)  # north, east, down to north, east, height
-MOST_FRAMES = 1500  # of the replay
-TWIN_FRAMES = 600  # its line
 
 
 def path_figures(plots: Plots) -> list[str]:
@@ -71,43 +65,14 @@ def _waypoints(plots: Plots) -> np.ndarray:
 
 
 def _replay(plots: Plots) -> Json:
-    """Frames (time, position, attitude), lines and marks, which `templates/replay.js` draws."""
-    rows = np.arange(0, plots.log.rows(), math.ceil(plots.log.rows() / MOST_FRAMES))
-    if rows[-1] != plots.log.rows() - 1:  # the end matters most
-        rows = np.append(rows, plots.log.rows() - 1)
-    place = _bounded(plots.values(at.BODY.position)[rows] * UP)
-    frames = {"time_s": packed(plots.time_s()[rows]), "place": packed(place.ravel())}
-    if at.BODY.euler in plots.log:
-        frames["attitude"] = packed(_bounded(from_euler(plots.values(at.BODY.euler)[rows])).ravel())
-    if at.NAVIGATOR.position_set in plots.log:
-        frames["set_point"] = packed(_bounded(plots.values(at.NAVIGATOR.position_set)[rows] * UP).ravel())
-    if at.NAVIGATOR.mode in plots.log:
-        frames["mode"] = packed(plots.log[at.NAVIGATOR.mode][rows])
-    lines = [{"name": "healthy twin", "ink": ink(2), "points": _twin_line(plots)}] if plots.twin else []
+    """The flight in space, which `templates/replay.js` plays."""
     waypoints = _waypoints(plots)
-    return {
-        "kind": "replay",
-        "frames": frames,
-        "modes": list(MODES),
-        "lines": lines,
-        "marks": [
-            {"name": name, "symbol": symbol, "ink": colour, "place": _round(place)}
-            for name, symbol, colour, place in _marks(plots)
-        ],
-        "waypoints": [_round(place) for place in waypoints],
-        "numbers": _numbers(waypoints),
-        "ranges": equal_ranges(np.vstack([place, waypoints])),
-        "shape": {key: value for key, value in shape(plots.flight.vehicle).items() if key in ("drawing", "rotors")},
-        "crashed": plots.flight.stop is not None and not plots.flight.survived,
-    }
-
-
-def _bounded(values: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(values) < SHOWN, values, np.nan)
-
-
-def _twin_line(plots: Plots) -> Json:
-    return packed(_way(plots, at.BODY.position, TWIN, TWIN_FRAMES).ravel())
+    marks = [
+        {"name": name, "symbol": symbol, "ink": colour, "place": _round(place)}
+        for name, symbol, colour, place in _marks(plots)
+    ]
+    flown = bounded(plots.values(at.BODY.position) * UP)
+    return replay(plots, waypoints, _numbers(waypoints), marks, equal_ranges(np.vstack([flown, waypoints])))
 
 
 def _round(place: np.ndarray) -> list[float | None]:

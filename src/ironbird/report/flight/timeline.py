@@ -24,7 +24,7 @@ def timeline(plots: Plots) -> str:
     """Store the rows of coloured spans; returns nothing if there is no span at all."""
     if not plots.log.rows():
         return ""
-    rows = [*_mode_rows(plots), *_failsafe_rows(plots), *plots.fault_rows(), *_voter_rows(plots)]
+    rows = [*mode_rows(plots), *_failsafe_rows(plots), *plots.fault_rows(), *_voter_rows(plots)]
     if spans := limit_spans(plots):
         rows.append(("Any actuator at a limit of its command", spans))
     rows += _estimator_rows(plots)
@@ -38,7 +38,8 @@ def _flags(plots: Plots, values: np.ndarray, text: str, ink: str, lead_s: float 
     return [(start, end, text, ink) for start, end in pieces if not (start == first and end - first <= lead_s)]
 
 
-def _mode_rows(plots: Plots) -> list[Row]:
+def mode_rows(plots: Plots) -> list[Row]:
+    """Bands of the flight modes and of the items of the mission."""
     rows: list[Row] = []
     if at.NAVIGATOR.mode in plots.log:
         spans: list[Span] = []

@@ -31,7 +31,7 @@ def write_log_page(log: FlightLog, path: Path) -> None:
 def _content(log: FlightLog) -> dict[str, Any]:
     plots = LogPlots(log)
     found = findings(log)
-    scripts = script_text("plots.js"), script_text("replay.js", "flight.js")
+    scripts = script_text("plots.js"), script_text("scene.js", "replay.js", "flight.js")
     panels = plots.motion(), plots.power(), plots.sensors(), plots.estimator()
     rows = summary_rows(log)
     rows.pop("messages", None)

@@ -10,11 +10,13 @@ import numpy as np
 from ironbird.protocols.autopilot_log import FIX_3D, Series
 from ironbird.protocols.flight_log import ERROR, INFO, WARNING, FlightLog, spans
 from ironbird.report.flight.curves import MAX_POINTS, SHOWN, Json, packed
-from ironbird.report.flight.paths import MOST_FRAMES, UP, equal_ranges
+from ironbird.report.flight.paths import equal_ranges
 from ironbird.report.flight.plots import AXIS, ZERO_LINE, Row, Span, TimePlots, base_layout, ink, panels_of
+from ironbird.report.flight.replay import MOST_FRAMES, UP
 from ironbird.report.flight.tuning import LEAST_ROWS, spectrum_figure
 from ironbird.report.log.summary import RATIO_LIMIT, below, flown_spans, heights, share_of
 from ironbird.rotations import from_euler
+from ironbird.vehicles.shape import shape_of
 
 MODE_INKS = tuple(f"var(--c{number})" for number in (0, 2, 3, 5, 6, 1, 4, 7))  # in the order in which modes appear
 MOST_LINES = 60  # of messages in a plot; more would hide the curves
@@ -22,7 +24,12 @@ MOST_SHADES = 80  # stretches of modes
 LEAST_HZ = 100.0  # of an accelerometer whose spectrum says something of vibration
 AXES, ANGLES = ("north", "east", "down"), ("roll", "pitch", "yaw")
 FLOWN, ASKED = "as logged", "set-point"
-ARM_M = 0.3  # of the rotors in the replay, where a log does not say where they are
+MOST_ERRORS = 20  # on the scrub bar
+LIKE = (  # words for a vehicle in logs, and the vehicle of the catalogue that is drawn
+    (("vtol",), "vtol_standard"), (("fixed", "plane"), "aerosonde"), (("heli",), "heli_xcell60"),
+    (("rover",), "car_escort"), (("boat", "surface"), "boat_otter"), (("sub",), "rov_bluerov2_heavy"),
+)  # fmt: skip
+COPTERS = {3: "tri_y", 4: "quad_f450", 6: "hexa_x", 8: "octo_x"}  # by the number of rotors
 
 
 class LogPlots(TimePlots):
@@ -355,20 +362,33 @@ class LogPlots(TimePlots):
             for name, symbol, colour, spot in self._marks(time_s, place)
         ]
         return {
-            "kind": "replay", "frames": frames, "modes": names, "lines": [], "marks": marks, "waypoints": [],
-            "numbers": [], "ranges": equal_ranges(place), "shape": self._shape(), "crashed": False,
+            "kind": "replay", "frames": frames, "others": {}, "modes": names, "marks": marks, "waypoints": [],
+            "numbers": [], "ranges": equal_ranges(place), "shape": self._shape(), "world": None, "hit": None,
+            "broken": [], "bands": self._bands(float(time_s[-1])), "events": self._events(float(time_s[-1])),
+            "crashed": False,
         }  # fmt: skip
 
+    def _bands(self, end_s: float) -> list[Json]:
+        """The row of modes of the scrub bar."""
+        starts = [*(at_s for at_s, _ in self.log.modes), end_s]
+        spans = [
+            [round(at_s, 3), round(max(starts[n + 1], at_s), 3), name, self.inks.get(name, "var(--idle)")]
+            for n, (at_s, name) in enumerate(self.log.modes)
+        ]
+        return [{"name": "mode", "spans": spans}] if spans else []
+
+    def _events(self, end_s: float) -> list[Json]:
+        """Errors and failsafes that the log tells of, as moments of the scrub bar."""
+        errors = [one for one in self.log.messages if one.level == ERROR][:MOST_ERRORS]
+        found = [{"time_s": round(one.time_s, 3), "kind": "broken", "text": one.text} for one in errors]
+        return [*found, {"time_s": round(end_s, 3), "kind": "end", "text": "end of the log"}]
+
     def _shape(self) -> Json:
-        """A vehicle of the kind that the log names, of a size that is not known."""
+        """A vehicle of the catalogue of the kind that the log names: its own form is not known."""
         kind = self.log.facts.get("vehicle", "")
-        if any(word in kind for word in ("fixed", "plane", "vtol")):
-            return {"drawing": "wing", "rotors": []}
-        if any(word in kind for word in ("rover", "boat", "sub", "surface")):
-            return {"drawing": "hull", "rotors": []}
-        count = self.log.rotors if 3 <= self.log.rotors <= 12 else 4
-        turn = [2 * math.pi * (n + 0.5) / count for n in range(count)]
-        return {"drawing": "rotors", "rotors": [[ARM_M * math.cos(a), ARM_M * math.sin(a), 0.0] for a in turn]}
+        known = next((name for words, name in LIKE if any(word in kind for word in words)), "")
+        made = shape_of(known or COPTERS.get(self.log.rotors, "quad_f450"))
+        return {key: made[key] for key in ("drawing", "parts", "joints", "signals")}
 
     def _marks(self, time_s: np.ndarray, place: np.ndarray) -> list[tuple[str, str, str, np.ndarray]]:
         marks = [("start", "circle", "var(--good)", place[0])]

@@ -215,7 +215,7 @@ def opened(sensed: Flight, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with chromium(folder) as browser:
         tab = browser.tab(1280, 900)
         tab.open((folder / "flight.html").as_uri())
-        tab.until("document.readyState == 'complete' && document.querySelector('.plot[data-drawn]')")
+        tab.until("document.readyState == 'complete' && document.querySelector('#replay canvas[data-labels]')")
         tab.js("window.dispatchEvent(new Event('beforeprint'))")  # which draws also what is not in view
         tab.js("document.documentElement.style.scrollBehavior = 'auto'")
         tab.js("document.getElementById('error').scrollIntoView({block: 'center'})")
@@ -274,10 +274,20 @@ def test_a_browser_reads_values_and_zooms_all_plots_together(opened: Tab, sensed
     opened.js("document.querySelector('#height .legend button').click()")
 
 
+def press(tab: Tab, key: str) -> None:
+    """A key in the replay."""
+    where = "document.querySelector('[data-part=stage]')"
+    tab.js(f"{where}.dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(key)}, bubbles: true}}))")
+
+
+PICTURE = "document.querySelector('#replay canvas').toDataURL()"
+
+
 def test_a_browser_plays_the_flight_again(opened: Tab, sensed: Flight) -> None:
     def clock() -> float:
         return float(opened.js("document.querySelector('[data-part=clock]').innerText").split()[0])
 
+    press(opened, "Home")
     assert clock() == 0.0
     opened.js("document.querySelector('[data-part=play]').click()")
     opened.until("parseFloat(document.querySelector('[data-part=clock]').innerText) > 0.1")
@@ -290,11 +300,19 @@ def test_a_browser_plays_the_flight_again(opened: Tab, sensed: Flight) -> None:
     row = int(np.argmin(np.abs(sensed.log.time() - clock())))
     height = float(words.split()[1])  # "height 9.3 m, speed …"; the clock is rounded to hundredths
     assert height == pytest.approx(-sensed.log["body.p_NB_N"][row, 2], abs=0.1) and "take-off" in words
-    picture = "document.querySelector('[data-part=canvas]').toDataURL()"
-    seen = opened.js(picture)
+    seen = opened.js(PICTURE)
     opened.js("document.querySelector('[data-part=slider]').value = 2")
     opened.js("document.querySelector('[data-part=slider]').dispatchEvent(new Event('input'))")
-    assert clock() == 2.0 and opened.js(picture) != seen
+    assert clock() == 2.0
+    opened.until(f"{PICTURE} != {json.dumps(seen)}")
+    press(opened, "ArrowRight")
+    assert clock() == pytest.approx(2.1)
+    press(opened, "]")
+    assert clock() == 6.0  # the first fault begins
+    press(opened, "[")
+    assert clock() == 6.0  # nothing happened before
+    press(opened, "End")
+    assert clock() == pytest.approx(sensed.log.time()[-1], abs=0.01)
     assert opened.errors() == []
 
 
@@ -308,7 +326,7 @@ def test_in_a_narrow_window_no_table_is_cut_and_no_word_is_broken(opened: Tab) -
     opened.resize(400, 900)
     opened.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     try:
-        assert opened.js("document.documentElement.scrollWidth") <= 400
+        opened.until("document.documentElement.scrollWidth <= 400")
         assert opened.js("document.querySelectorAll('#limits td').length") > 10
         assert opened.js(CUT_CELLS) == [] and opened.js(BROKEN_WORDS) == []
     finally:
@@ -318,9 +336,11 @@ def test_in_a_narrow_window_no_table_is_cut_and_no_word_is_broken(opened: Tab) -
 @pytest.mark.parametrize("width", [1280, 400])
 def test_labels_of_the_maps_lie_beside_each_other_and_within_the_map(opened: Tab, width: int) -> None:
     opened.resize(width, 900)
+    fits = "(c => c.width == Math.round(c.clientWidth * devicePixelRatio))"
+    opened.until(f"{fits}(document.querySelector('#replay canvas[data-labels]'))")
     opened.js("new Promise(done => setTimeout(done, 300))")
     try:
-        for canvas in ("#path-plan canvas", "[data-part=canvas]"):
+        for canvas in ("#path-plan canvas", "#replay canvas[data-labels]"):
             found = f"document.querySelector({json.dumps(canvas)})"
             labels = json.loads(opened.js(f"{found}.dataset.labels"))
             assert len(labels) > 1 and apart([box for _, *box in labels]), labels

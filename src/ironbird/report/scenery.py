@@ -7,6 +7,7 @@ checkerboards and markers are not drawn. A terrain is thinned to `MOST_POINTS` a
 
 from __future__ import annotations
 
+import base64
 import functools
 from typing import Any
 
@@ -64,13 +65,21 @@ def _ground(ground: Plane | Heightfield) -> dict[str, Any]:
     return {
         "north": np.round(ground.north_m + ground.spacing_north_m * at[0], 3).tolist(),
         "east": np.round(ground.east_m + ground.spacing_east_m * at[1], 3).tolist(),
-        "heights": np.round(ground.heights_m[np.ix_(at[0], at[1])], 2).tolist(), "colour": _colour(ground.material),
+        "heights": _packed_heights(ground.heights_m[np.ix_(at[0], at[1])]), "colour": _colour(ground.material),
     }  # fmt: skip
+
+
+def _packed_heights(heights_m: np.ndarray) -> dict[str, Any]:
+    """Heights row by row as base64 of 16-bit numbers, with the scale and offset that give metres."""
+    low, high = float(heights_m.min()), float(heights_m.max())
+    scale, offset = max((high - low) / 65000, 1e-4), (high + low) / 2
+    steps = np.round((heights_m - offset) / scale).astype("<i2")
+    return {"scale": scale, "offset": offset, "bdata": base64.b64encode(steps.tobytes()).decode()}
 
 
 def _thing(shape: Obstacle) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "name": shape.name, "p": list(shape.p_N_m), "R": np.round(shape.R_NB.T.ravel(), 9).tolist(),
+        "name": shape.name, "p": np.round(shape.p_N_m, 4).tolist(), "R": np.round(shape.R_NB.T.ravel(), 6).tolist(),
         "colour": _colour(shape.material),
     }  # fmt: skip
     if isinstance(shape, Box):
