@@ -201,6 +201,34 @@ def fleet(
         raise typer.Exit(1)
 
 
+def wasm(
+    vehicle: Annotated[list[str] | None, typer.Argument(help="Vehicles of the catalogue; all by default.")] = None,
+    faults: Annotated[int, typer.Option(help="Flights with a fault, besides one without.", min=0, max=50)] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of each flight in s.", min=1, max=600)] = 10.0,
+    out: OutOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fly vehicles with faults as WebAssembly in Node.js and compare every byte with the kernel's; exit code 1 if any
+    differs."""
+    from ironbird.proofs.wasm import compare
+
+    rows = []
+    with errors():
+        for row in compare(vehicle or [], faults=faults, seconds=seconds):
+            rows.append(row)
+            _say(f"{row.vehicle}: {row.sentence()}")
+        table = [
+            {"vehicle": r.vehicle, "kind": r.kind, "module_bytes": r.module_bytes, "packed_bytes": r.packed_bytes}
+            | {"equal": r.equal, "flights": [vars(flight) for flight in r.flights]}
+            for r in rows
+        ]
+        words = {row.vehicle: row.sentence() for row in rows}
+        _print({"bench": "wasm", "figures": {"rows": table}}, BENCH, lambda: words, "WebAssembly", out, as_json)
+    if not all(row.equal == len(row.flights) for row in rows):
+        typer.secho("NOT equal: a module differs from the kernel", fg="red", err=True)
+        raise typer.Exit(1)
+
+
 def compare_autopilots(
     case: Annotated[str, typer.Argument(help="A case file with one case, or FILE:CASE.")],
     system: Annotated[

@@ -583,19 +583,24 @@ def report(
         ),
     ] = None,
     most: Annotated[int, typer.Option(help="Fly at most so many of them, the worst first.", min=1)] = 40,
+    flies: Annotated[
+        bool, typer.Option("--flies", help="With --pages: the pages fly their flights again in the reader's browser.")
+    ] = False,
     store: StoreOption = None,
     out: OutOption = None,
 ) -> None:
     """Write the report again, with pages of flights and a table of the project's requirements if they are asked for.
 
-    A page on disk cannot fly: --pages flies the flights again, bit for bit, and writes their pages with all plots
-    beside the report, which links them. Exit code 1 if one of them differs from what is stored.
+    --pages flies the flights again, bit for bit, and writes their pages with all plots beside the report, which links
+    them; with --flies these pages hold the simulation themselves. Exit code 1 if a flight differs from what is stored.
 
     Example: ironbird campaign report first --pages failed
     """
     with errors():
         check_table("--requirements", requirements)
         check_campaign(store, name)
+        if flies and pages is None:
+            raise IronbirdError("--flies is of the pages of flights: add --pages failed, or a flight's id")
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.report.campaign_folder import write_campaign_folder
     from ironbird.report.campaign_page import write_campaign_page
@@ -606,7 +611,7 @@ def report(
         campaign = database.campaign(name)
         folder = out or database.folder / name
         if pages is not None:
-            differing = _write_flight_pages(database, campaign, folder, pages, most)
+            differing = _write_flight_pages(database, campaign, folder, pages, most, flies=flies)
         write_campaign_folder(database, campaign, folder)
         if requirements is not None:
             with working("tracing the project's requirements"):
@@ -621,8 +626,11 @@ def report(
     raise typer.Exit(1 if differing else 0)
 
 
-def _write_flight_pages(database: Store, campaign: Campaign, folder: Path, which: str, most: int) -> list[str]:
+def _write_flight_pages(
+    database: Store, campaign: Campaign, folder: Path, which: str, most: int, *, flies: bool
+) -> list[str]:
     """Fly flights of a campaign again and write their pages beside its report; return those that came out otherwise."""
+    from ironbird.export.wasm.flight import unfit
     from ironbird.flight.flight import fly
     from ironbird.flight.words import PASS
     from ironbird.report.campaign_page import flight_folder, worst_first
@@ -644,7 +652,11 @@ def _write_flight_pages(database: Store, campaign: Campaign, folder: Path, which
                 continue
             place = flight_folder(folder, result.id)
             again = fly(case, folder=place)
-            write_flight_folder(again, place, origin=_origin(campaign, case, place, folder))
+            why = unfit(case) if flies else ""
+            if why:
+                typer.secho(f"{case.id}: its page cannot fly: {why}", fg="yellow", err=True)
+            origin = _origin(campaign, case, place, folder)
+            write_flight_folder(again, place, origin=origin, flies=flies and not why)
             if (again.verdict, again.sha256) != (result.verdict, result.sha256) and again.repeats:
                 differing.append(result.id)
             update((number + 1) / min(len(chosen), most))

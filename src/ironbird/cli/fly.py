@@ -81,6 +81,9 @@ USUAL_STEP_S = 0.002
 MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
+FliesOption = Annotated[
+    bool, typer.Option("--flies", help="The page flies the flight again, and changed ones, in the reader's browser.")
+]
 EndsOption = Annotated[str, typer.Option(metavar="HOW", help=HELP)]
 MayCrashOption = Annotated[bool, typer.Option("--may-crash", help=MAY_CRASH)]
 IntegrationOption = Annotated[
@@ -142,6 +145,7 @@ def fly(
     out: OutOption = None,
     ulog: UlogOption = False,
     csv: CsvOption = False,
+    flies: FliesOption = False,
     option: OptionOption = None,
     param: ParamOption = None,
     params: ParamsOption = None,
@@ -201,7 +205,9 @@ def fly(
             order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
         _check(order, count, beside or [])
-        shown = {"ulog": ulog, "csv": csv, "strict": strict}
+        if flies:
+            _check_flies(order)
+        shown = {"ulog": ulog, "csv": csv, "flies": flies, "strict": strict}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             flown = _fly_all(orders, folder, pace, shown, count=count)
             for number, one in enumerate(flown, start=1):
@@ -240,6 +246,14 @@ def _check(order: Order, count: int, beside: Sequence[str]) -> None:
         raise OrderError(f"--count {count}: control '{order.control}' has no instances; give a --beside for each")
     for title, rows, figures in kind.budget(order.vehicle, options, has_mission=order.mission is not None):
         print_table(rows, title, figures)
+
+
+def _check_flies(order: Order) -> None:
+    """Refuse a page that could not fly its flight, before anything is flown."""
+    from ironbird.export.wasm.flight import unfit
+
+    if why := unfit(order):
+        raise OrderError(f"--flies: a page cannot fly this flight: {why}; leave --flies out")
 
 
 def _check_log_step(order: Order) -> None:
@@ -374,7 +388,8 @@ def _written(flight: Flight, folder: Path, shown: dict[str, bool]) -> WrittenFli
         from ironbird.flight.ending import ending_of
 
         more["ending"] = ending_of(flight)
-    return write_flight(flight, folder, ulog=shown["ulog"], csv=shown["csv"], strict=shown["strict"], more=more)
+    written = {name: shown[name] for name in ("ulog", "csv", "strict", "flies")}
+    return write_flight(flight, folder, more=more, **written)
 
 
 def _caused(flight: Flight, folder: Path) -> dict[str, str]:

@@ -443,12 +443,13 @@ def write_flight(
     csv: bool = False,
     strict: bool = False,
     more: Mapping[str, str] | None = None,
+    flies: bool = False,
 ) -> WrittenFlight:
     """Write the flight's folder, its summary with `more` rows."""
     from ironbird.report.folder import write_flight_folder
 
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
-        rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv, more=more)
+        rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv, more=more, flies=flies)
     ending = (more or {}).get("ending", "")
     code, problem = code_of(flight, strict=strict), ""
     if flight.verdict != "pass":

@@ -101,6 +101,7 @@ PLACES = {
     "bench.determinism": "bench:determinism",
     "bench.estimators": "bench:estimators",
     "bench.fleet": "bench:fleet",
+    "bench.wasm": "bench:wasm",
     "bench.autopilots": "bench:compare_autopilots",
 }
 VERBS: Registry[Any] = Registry(

@@ -51,6 +51,7 @@ def write_flight_folder(
     csv: bool = False,
     origin: Origin | None = None,
     more: Mapping[str, str] | None = None,
+    flies: bool = False,
 ) -> dict[str, str]:
     """Write all files of a flight: log, page, order, summary. Each file appears whole or not at all.
 
@@ -68,6 +69,8 @@ def write_flight_folder(
         The campaign that the page leads back to.
     more : mapping of str, optional
         Further rows of the summary.
+    flies : bool, default False
+        The page flies the flight again in the reader's browser (`ironbird fly --flies`).
 
     Returns
     -------
@@ -85,11 +88,18 @@ def write_flight_folder(
     """
     folder = Path(folder)
     with working(f"writing the report of {flight.order.vehicle}"):
-        return _written(flight, folder, ulog=ulog, csv=csv, origin=origin, more=more)
+        return _written(flight, folder, ulog=ulog, csv=csv, origin=origin, more=more, flies=flies)
 
 
 def _written(
-    flight: Flight, folder: Path, *, ulog: bool, csv: bool, origin: Origin | None, more: Mapping[str, str] | None
+    flight: Flight,
+    folder: Path,
+    *,
+    ulog: bool,
+    csv: bool,
+    origin: Origin | None,
+    more: Mapping[str, str] | None,
+    flies: bool,
 ) -> dict[str, str]:
     planned = flight.order.has_plan_file
     optional = {
@@ -126,7 +136,7 @@ def _written(
             write_ulog(flight.log, folder / "flight.ulg")
         if csv:
             flight.log.to_csv(folder / "flight.csv")
-        write_flight_page(flight, folder / "flight.html", autopilot, origin, more)
+        write_flight_page(flight, folder / "flight.html", autopilot, origin, more, flies=flies)
         rows = _summary(flight, autopilot)
         if more and any(name.startswith("caused") for name in more):  # what merely came next says less
             rows = {name: text for name, text in rows.items() if not name.startswith("afterwards ")}

@@ -15,6 +15,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import ExportError
+from ironbird.export.wasm.judged import falls_of, judged_of
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.duration import end_s
 from ironbird.flight.far_field import CELL_M
@@ -22,6 +23,7 @@ from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order, record_text
 from ironbird.flight.prepare import far_field_of, names_in, prepare
 from ironbird.flight.systems import is_outside
+from ironbird.flight.words import HARMLESS
 from ironbird.runtime.predicate import Predicate
 from ironbird.vehicles import places as at
 
@@ -50,18 +52,24 @@ def prepared(order: Order, model: CompiledModel, *, also: tuple[str, ...] = ()) 
     other = np.flatnonzero(values.view(np.int64) != usual.view(np.int64))  # bits: -0 is not 0
     hashed = log_paths(order, model)
     conditions = {i.when: compile_trigger(i.when, names) for i in order.faults if i.when}
+    watched, judged = judged_of(order, model)
+    falls = falls_of(order, model)
+    also += (falls["ground"],) if falls is not None and falls["ground"] is not None else ()
     far = far_field_of([order], model)
     return {
         "model_sha256": model.model_hash,
         "order_sha256": order.digest(),
-        "order": {**order.record(), "seed": str(order.seed)},  # a number of JavaScript holds 53 bits
+        "order": {**Order.record(order), "seed": str(order.seed)},  # a number of JavaScript holds 53 bits
         "text": order_text(order),
         "end_s": end_s(order, model),
         "params": [[int(row), float(values[row])] for row in other],
         "conditions": {text: program_of(found) for text, found in conditions.items()},
         "log": paths_to_log([*hashed, *also], model),
         "hashed": list(hashed),
-        "watched": [],
+        "watched": [program_of(program) for program in watched],
+        "judged": judged,
+        "harmless": list(HARMLESS),
+        "falls": falls,
         "cell": {"row": far.row, "size_m": CELL_M.tolist()} if far.row is not None else None,
         "wind_params": {
             "velocity": at.WIND_STEADY.velocity,

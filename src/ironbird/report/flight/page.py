@@ -59,6 +59,8 @@ def write_flight_page(
     autopilot: AutopilotEstimate | LinkError | None = None,
     origin: Origin | None = None,
     more: Mapping[str, str] | None = None,
+    *,
+    flies: bool = False,
 ) -> None:
     """Write the page of a flight as one self-contained HTML file.
 
@@ -74,6 +76,8 @@ def write_flight_page(
         The campaign that the page leads back to.
     more : mapping of str, optional
         Further rows of the summary; those of a healthy twin are shown as what the faults caused.
+    flies : bool, default False
+        The page holds the kernel as WebAssembly, and flies the flight again in the reader's browser.
 
     Examples
     --------
@@ -82,7 +86,17 @@ def write_flight_page(
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
         content = _content(flight, autopilot, more or {})
     healthy = "healthy/flight.html" if (Path(path).parent / "healthy" / "flight.html").is_file() else ""
+    content |= _flying(flight, content["scripts"]) if flies else {"again": None}
     write_page(Path(path), "flight.html.j2", {**content, "origin": origin, "healthy": healthy})
+
+
+def _flying(flight: Flight, scripts: list[Markup]) -> Json:
+    """Values of a page that can fly: the section, and one script more that the browser may run."""
+    from ironbird.report.flight.again import again
+
+    all_scripts = [*scripts, Markup(script_text("again.js"))]
+    hashes = Markup(" ".join(map(hash_source, all_scripts)))
+    return {"again": again(flight), "scripts": all_scripts, "script_hashes": hashes}
 
 
 def _autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:

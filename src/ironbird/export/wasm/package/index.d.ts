@@ -102,6 +102,20 @@ export interface Stop {
   tick: number;
 }
 
+/** A requirement on a flight. */
+export interface Judgement {
+  name: string;
+  formula: string;
+  severity: string;
+  /** In SI; at least 0 is met. Null where only `ironbird repeat` judges. */
+  margin: number | null;
+  /** What to multiply the margin with for the unit. */
+  factor: number;
+  unit: string;
+  time_s: number | null;
+  status: "holds" | "broken" | "not judged";
+}
+
 /** What cannot be done, and why. */
 export class KernelError extends Error {}
 
@@ -115,6 +129,7 @@ export class Model {
     run: Run;
     log: Log;
     stop: Stop | null;
+    judgements: Judgement[];
     sha256: string;
     seconds: number;
   };
@@ -153,4 +168,5 @@ export function load(): Promise<Model>;
 export function flight(): Promise<Flight>;
 /** The order of a flight with changes as TOML, for `ironbird repeat`. */
 export function orderText(flight: Flight, changes?: Changes): string;
+export function judge(flight: Flight, log: Log, stop: Stop | null, end_s: number): Judgement[];
 export function sha256(...parts: ArrayBufferView[]): string;

@@ -149,7 +149,8 @@ export class Model {
     const log = run.run(until_s, {
       log: flight.log, log_s: flight.order.log_s, watch: flight.watched, cell: flight.cell, ...options,
     });
-    return { run, log, stop: run.stop, sha256: log.sha256(flight.hashed), seconds: run.seconds };
+    const { stop } = run;
+    return { run, log, stop, judgements: judge(flight, log, stop, run.time_s), sha256: log.sha256(flight.hashed), seconds: run.seconds };
   }
 }
 
@@ -608,6 +609,68 @@ export class Log {
     for (let row = 0; row < this.rows; ++row) for (const column of columns) values[at++] = this.data[row * this.columns + column];
     return sha256(this.time_s, values);
   }
+}
+
+/** Whether the vehicle falls towards ground that is near in the last row (`falling` of flight/reached.py). */
+function falls(known, log) {
+  if (known === null || log.rows === 0) return false;
+  const velocity = log.get(known.velocity), last = log.rows - 1;
+  const above = known.ground === null ? log.get(`${known.position}[2]`).map((down) => -down) : log.get(known.ground);
+  const sinks = velocity[3 * last + 2], begun = log.time_s.findIndex((time) => time >= known.stands_s);
+  const still = Math.max(...velocity.subarray(0, 3).map(Math.abs)) < known.at_rest_mps;
+  const stood = still && velocity[3 * (begun < 0 ? last : begun) + 2] < known.falls_mps;
+  const lies = above[last] <= (stood ? above[0] + known.stands_m : known.ground_m);
+  return !lies && sinks >= known.fall_mps && above[last] <= known.fall_s * sinks;
+}
+
+/** Margins of the requirements of a flight, as `ironbird fly` computes them: at least 0 is met. `margin` is null, and `status`
+ * "not judged", where a requirement needs more than extremes of conditions over windows. */
+export function judge(flight, log, stop, end_s) {
+  const low = 0, high = 1, { rows, time_s } = log;
+  const step_s = rows > 1 ? time_s[rows - 1] / (rows - 1) : 0;
+  const steps = (seconds) => (rows === 1 ? +(seconds > 0) : ticksOf(Math.min(seconds / step_s, 2 * rows), 1, "window"));
+  const least = (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.min(a, b));
+  const most = (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.max(a, b));
+  const joined = (op, left, right) => (op === "and" ? least(left, right) : most(op === "or" ? left : -left, right));
+
+  const inside = (node, row, kind) => {
+    if (node.watch !== undefined) return log.watched[(row * log.programs + node.watch) * 2 + kind];
+    if (node.op === "not") return -inside(node.child, row, high - kind);
+    return joined(node.op, inside(node.left, row, node.op === "implies" ? high - kind : kind), inside(node.right, row, kind));
+  };
+  const over = (node) => { // a window that begins now
+    const always = node.op === "always", last = node.high_s === null ? Infinity : steps(node.high_s);
+    if (last < rows) return null; // its last row counts with its own tick, which is not among the extremes
+    const from = Math.max(steps(node.low_s), node.last_s === null ? 0 : rows - 1 - steps(node.last_s));
+    let margin = always ? Infinity : -Infinity, at = null;
+    for (let row = from; row < rows; ++row) {
+      const value = inside(node.child, row, always ? low : high);
+      if (Number.isNaN(value)) return { margin: -Infinity, at: time_s[row] };
+      if (always ? value < margin : value > margin) [margin, at] = [value, time_s[row]];
+    }
+    return { margin, at };
+  };
+  const whole = (node) => {
+    if (node.op === "no_crash") {
+      const crashed = stop !== null && !flight.harmless.includes(stop.reason), at = stop?.time_s ?? end_s;
+      return crashed || falls(flight.falls, log) ? { margin: -Infinity, at } : { margin: Infinity, at: null };
+    }
+    if (node.op === "always" || node.op === "eventually") return over(node);
+    if (node.op === "not") {
+      const child = whole(node.child);
+      return child && { ...child, margin: -child.margin };
+    }
+    const left = whole(node.left), right = whole(node.right);
+    if (left === null || right === null) return null;
+    const margin = joined(node.op, left.margin, right.margin);
+    return { margin, at: Math.abs(left.margin) === Math.abs(margin) ? left.at : right.at };
+  };
+  return flight.judged.map(({ name, formula, severity, unit, factor, root }) => {
+    const found = root === null || rows === 0 ? null : whole(root);
+    const margin = found === null ? null : found.margin + 0;
+    const status = margin === null ? "not judged" : margin >= 0 ? "holds" : "broken";
+    return { name, formula, severity, unit, factor, margin, time_s: found?.at ?? null, status };
+  });
 }
 
 /** The order of a flight with changes as TOML, for `ironbird repeat`: Python reads back the very numbers. */
