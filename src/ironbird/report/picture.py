@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from ironbird.files.whole import write_text
 from ironbird.report.flight.curves import SHOWN, Json, packed
-from ironbird.report.flight.paths import MOST_FRAMES, UP, equal_ranges
+from ironbird.report.flight.paths import equal_ranges
+from ironbird.report.flight.replay import MOST_FRAMES, UP
 from ironbird.report.page import hash_source, page_text, script_text
 
 REPLAY_PX = 470
@@ -63,7 +64,7 @@ def picture(
     drawings: Sequence[str] = (),
 ) -> Picture:
     """Plots as a page; `figures` are those of `TimePlots`, a figure `replay` comes first, `drawings` are SVG."""
-    scripts = script_text("plots.js"), script_text("replay.js", "flight.js")
+    scripts = script_text("plots.js"), script_text("scene.js", "replay.js", "flight.js")
     shown = "replay" in figures
     content: dict[str, Any] = {
         "title": title, "lead": lead, "has_replay": shown, "panels": list(panels), "figures": figures,
@@ -88,7 +89,8 @@ def replay_figure(
     if set_point_N_m is not None:
         frames["set_point"] = packed((set_point_N_m[rows] * UP).ravel())
     return {
-        "kind": "replay", "frames": frames, "modes": [], "lines": [], "marks": list(marks), "waypoints": [],
-        "numbers": [], "ranges": equal_ranges(place), "shape": {k: shape[k] for k in ("drawing", "rotors")},
-        "crashed": crashed,
+        "kind": "replay", "frames": frames, "others": {}, "modes": [], "marks": list(marks), "waypoints": [],
+        "numbers": [], "ranges": equal_ranges(place),
+        "shape": {key: shape[key] for key in ("drawing", "parts", "joints", "signals")}, "world": None, "hit": None,
+        "broken": [], "bands": [], "events": [], "crashed": crashed,
     }  # fmt: skip

@@ -254,7 +254,7 @@ def test_the_vehicle_with_the_least_to_spare_slides_to_rest_at_the_same_place_in
         log = run(start(model, params={"body.v_0": [3.0, 0.0, 0.0]}), 0.5, log=["body.*"], log_s=0.002)
         assert abs(log["body.v_NB_N"][-1, 0]) < 0.02
         places.append(log["body.p_NB_N"][-1])
-    np.testing.assert_allclose(*places, atol=5e-4)
+    np.testing.assert_allclose(places[0], places[1], atol=5e-4)
     assert places[0][0] == pytest.approx(9.0 / (2 * 0.7 * 9.81), rel=0.05)  # v^2 / (2 mu g)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.replay.compare import compare_logs
+from ironbird.replay.compare import LogComparison, compare_logs
 
 TIME_S = np.arange(100) * 0.01
 ESTIMATES = ("estimator_*", "vehicle_attitude")
@@ -23,7 +23,7 @@ def log(**changed: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def compared(second: dict[str, dict[str, np.ndarray]], tolerance: float = 1e-5):
+def compared(second: dict[str, dict[str, np.ndarray]], tolerance: float = 1e-5) -> LogComparison:
     return compare_logs(log(), second, estimates=ESTIMATES, tolerance=tolerance, left_out=("cpuload",))
 
 

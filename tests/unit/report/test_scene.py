@@ -127,7 +127,7 @@ def test_a_crash_shows_what_was_hit_in_red_and_by_its_name(crash: Flight, opened
 
 
 def test_all_cameras_draw_the_flight(opened: Tab) -> None:
-    seen = []
+    seen: list[list[int]] = []
     for camera in ("chase", "orbit", "board", "ground", "top", "whole"):
         opened.js(f"document.querySelector('[data-camera={camera}]').click()")
         opened.until(f"(now => now[1] > 15 && now.join() != {json.dumps(','.join(map(str, seen[-1:])))})({COLOURS})")
