@@ -33,6 +33,7 @@ from ironbird.flight.order import Option, Order
 from ironbird.flight.systems import is_outside, kind_of, read_options
 from ironbird.flight.taps import taps_of, with_taps
 from ironbird.flight.worlds import home_in, ordered_world
+from ironbird.model.diagram import as_column
 from ironbird.model.signal import Signal
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.predicate import Predicate
@@ -282,8 +283,9 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
         return {}
 
     def of(path: str) -> np.ndarray:
-        usual = np.array(model.flat.values[model.param_rows(path)])
-        return np.asarray(order.settings.get(path, usual), float).ravel()
+        if path in order.settings:
+            return as_column(order.settings[path], known[path], path)
+        return np.array(model.flat.values[model.param_rows(path)])
 
     begin, turned, fall = of(position), of(attitude), of(slope)
     gear = rotations.matrix(turned) @ of(points).reshape(-1, 3).T

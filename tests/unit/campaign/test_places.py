@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from campaign_data import flight_cases
 from typer.testing import CliRunner
 
 from ironbird.campaign import places
 from ironbird.campaign.batch import KEPT, TracePolicy
+from ironbird.campaign.store import Store
 from ironbird.cli.main import app
 from ironbird.errors import UnknownNameError
 
@@ -85,3 +87,14 @@ def test_choices_of_traces() -> None:
     assert kept["failing"] == TracePolicy("folder") and kept["none"].folder is None
     with pytest.raises(UnknownNameError, match="did you mean 'none'"):
         TracePolicy.of("some", "folder")
+
+
+def test_names_of_a_store_are_read_without_changing_it(tmp_path: Path) -> None:
+    file = tmp_path / "a store.db"
+    store = Store(f"sqlite:///{file}")
+    for name in ("monday", "tuesday"):
+        store.create(name, "", {}, flight_cases(2))
+    store.close()
+    assert places.names_in(file) == ["monday", "tuesday"]
+    assert places.flights_in(file, "monday") == [case.id for case in flight_cases(2)]
+    assert places.names_in(tmp_path / "none.db") is None and not (tmp_path / "none.db").exists()

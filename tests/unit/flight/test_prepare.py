@@ -142,3 +142,16 @@ def test_a_start_in_the_air_is_left_alone_by_the_slope() -> None:
 
     np.testing.assert_array_equal(state.get("body.p"), [0.0, 0.0, -20.0])
     np.testing.assert_array_equal(state.get("body.q"), [1.0, 0.0, 0.0, 0.0])
+
+
+def test_a_vehicle_with_one_short_leg_still_stands_on_the_slope() -> None:
+    legs = [[0.3, 0.3, 0.12], [-0.3, 0.3, 0.12], [0.3, -0.3, 0.12], [-0.3, -0.3, 0.05]]
+    settings: dict[str, Any] = {
+        **DISARMED,
+        "terrain.plane_slope": [0.1, 0.0],
+        "contact.points": np.transpose(legs).tolist(),
+    }
+    order = make_order("quad_f450", control="truth", mission="hover", settings=settings)
+    state = prepare(model_of(order), [order])
+    nose_down = 2 * np.arcsin(state.get("body.q")[2])
+    np.testing.assert_allclose(abs(nose_down), np.arctan(0.1), rtol=1e-6)

@@ -115,3 +115,8 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(RequirementError) as error:
         get("geofence", radius=math.nan)
     assert str(error.value) == "radius of requirement 'geofence' is nan, not a finite number"
+
+
+def test_two_metres_from_the_set_point_are_allowed_if_nothing_else_is_said() -> None:
+    far = {"position_error": [9.0] * 10 + [0.5, 1.75, 0.5]}  # until 5 s it may be anywhere
+    assert margin("position_error", {}, **far) == pytest.approx(0.25)

@@ -371,3 +371,10 @@ def test_the_tail_gives_the_yaw_moment_and_holds_the_rotors_reaction(rate: float
     pull = 0.6 * TOP_N  # each of three alike
     yaw = 3 * pull * C_M / C_T - ARM * pull * 0.7 * found["tail_command"]
     assert abs(yaw - INERTIA[2] * 8.0 * rate) < 1e-12
+
+
+def test_position_and_velocity_count_fully_where_nothing_else_is_said() -> None:
+    off = {"p_NB_N": [1.0, -0.5, -7.0], "v_NB_N": [0.2, 0.1, -0.1], "position_set": [0.0, 0.0, -6.0]}
+    said = at(**off, position_weight=[1.0] * 3, velocity_weight=[1.0] * 3)
+    for name, value in at(**off).items():
+        np.testing.assert_array_equal(value, said[name], err_msg=name)

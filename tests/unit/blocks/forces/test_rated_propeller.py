@@ -47,3 +47,8 @@ def test_health_scales_the_speed_and_blade_health_the_thrust() -> None:
     slower = outputs_at(model(), {"throttle": 0.75 * 0.8, "airspeed": 15.0})["thrust"].item()
     assert abs(slowed / slower - 1) < 1e-12 and slowed < 0.6 * whole  # thrust at rest goes with the square of the speed
     assert abs(worn / (0.6 * whole) - 1) < 1e-12
+
+
+def test_its_force_has_the_three_parts_of_a_force_and_points_ahead() -> None:
+    found = outputs_at(model(), {"throttle": 0.8, "airspeed": 15.0})
+    np.testing.assert_array_equal(found["force_B"][0], [found["thrust"].item(), 0.0, 0.0])

@@ -7,8 +7,10 @@ import pytest
 
 from ironbird import Diagram, ParamEvent, compile_model, run, start
 from ironbird.blocks.sensors.sight import SIGHT, WorldSensor
+from ironbird.errors import IronbirdError
 from ironbird.faults.sight import FAULTS
 from ironbird.faults.spec import Injection
+from ironbird.testing.alone import alone
 from ironbird.world.runner import kind_of
 
 
@@ -37,3 +39,8 @@ def test_each_fault_of_sight_has_its_parameter_within_its_range() -> None:
         assert change.target == f"sight/{{instance}}.{kind_of(Injection(fault, instance='down'))}"
         assert 0 < change.value(1.0) <= SIGHT[kind_of(Injection(fault, instance="down"))][0]
     assert np.degrees(SIGHT["shifted"][0]) == pytest.approx(180.0)
+
+
+def test_no_more_than_all_samples_can_be_lost() -> None:
+    with pytest.raises(IronbirdError, match="dropout"):
+        start(alone(WorldSensor()), params={"block.dropout": 1.25})
