@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ironbird.autopilots.ardupilot.params import MOST_UNITS
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.planned import Planned
 from ironbird.campaign.suite import load_suite
@@ -43,6 +44,7 @@ PAGE = ROOT / "docs" / "autopilot_comparison.md"
 FIGURES = ROOT / "docs" / "measured" / "common_faults.json"
 SUITE, HEALTHY = "common", "healthy"
 CONTROLS = ("px4", "ardupilot", "reference")
+ON_ARDUPILOT = on_ardupilot.Routes(units=MOST_UNITS)  # in virtual time
 MOST_CAUSED = 12  # of what a fault caused, in the file
 SHOWN = 3  # of it, on the page
 Row = dict[str, Any]
@@ -129,7 +131,7 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     fault = case.faults[0] if case.faults else None
     limited = ""
     if fault is not None and case.control == "ardupilot":
-        plan = on_ardupilot.plan_of(fault)
+        plan = on_ardupilot.plan_of(fault, ON_ARDUPILOT)
         if plan.route == "none":
             return {"outcome": "no counterpart", "why": plan.reason}
         limited = plan.reason

@@ -6,7 +6,7 @@ faults of such a case should wait for a condition that all reach (`when = "altit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,11 +17,16 @@ from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
 from ironbird.files.trust import Trust
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
+from ironbird.flight.cause import cause_of, with_cause
 from ironbird.flight.flight import Flight, fly
+from ironbird.flight.healthy import fly_healthy
 from ironbird.flight.order import Option
-from ironbird.flight.systems import is_outside
+from ironbird.flight.systems import is_outside, kind_of
+from ironbird.flight.words import PASS
 from ironbird.vehicles import places as at
 
+HEALTHY = "healthy"
+MOST_CAUSED = 3  # in a sentence
 SET_OFF_M = 1.0  # from where it stood
 
 
@@ -33,6 +38,7 @@ class Compared:
     flight: Flight | None
     error: str = ""
     autopilot: AutopilotEstimate | LinkError | None = None  # its own log beside the truth
+    caused: Sequence[str] = ()  # what none of its healthy flights shows, if they were flown
 
     @property
     def off_s(self) -> float:
@@ -47,11 +53,42 @@ class Compared:
         """The result as one line of text."""
         if self.flight is None:
             return f"error: {self.error}"
-        acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
-        first = next(iter(self.flight.reactions()), None)
-        reaction = f"; then {first.event.text} after {first.after_s:.2f} s" if first else ""
+        flight = self.flight
+        acted = "".join(f"; {witness.sentence()}" for witness in flight.witnesses)
         off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
-        return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{reaction}"
+        return f"{flight.judged.verdict_text}: {self.result()}, {off}{acted}; {self.time()}{self._afterwards(flight)}"
+
+    def result(self) -> str:
+        """How it ended, after the reason of a verdict that is no pass."""
+        if self.flight is None:
+            return self.error
+        judged = self.flight.judged
+        return judged.outcome if judged.verdict == PASS else f"{judged.in_short} ({judged.outcome})"
+
+    def time(self) -> str:
+        """The kind of time in which it flew, as text."""
+        kind = self.flight.order.options.get("time") if self.flight is not None else None
+        return f"{kind or 'simulation'} time"
+
+    def _afterwards(self, flight: Flight) -> str:
+        if flight.judged.healthy:
+            found = "; ".join(self.caused[:MOST_CAUSED]) or "nothing"
+            return f"; caused, as none of {flight.judged.healthy} healthy flights shows it: {found}"
+        first = next(iter(flight.reactions()), None)
+        return f"; afterwards {first.event.text}, {first.after_s:.2f} s later" if first else ""
+
+
+def shared_options(case: FlightCase, name: str) -> dict[str, Option]:
+    """Options that all control systems of a comparison share: virtual time, and healthy flights beside faults.
+
+    They are those of the case, whosever they are there; a control system that lacks one does without.
+    """
+    if not is_outside(name):
+        return {}
+    time = case.options.get("time", "virtual")
+    twin = case.options.get("twin", bool(case.faults) and time != "real")
+    choices = kind_of(name).choices()
+    return {key: value for key, value in {"time": time, "twin": twin}.items() if key in choices}
 
 
 def first_flight(text: str) -> FlightCase:
@@ -81,15 +118,20 @@ def compare(
             progress(name)
         try:
             own = case.options if name == case.control else {}
-            order = replace(case, control=name, options={**own, **options})
+            order = replace(case, control=name, options={**shared_options(case, name), **own, **options})
             if is_outside(name):  # settings of the reference navigator mean nothing to it
                 ours = f"{at.NAVIGATOR.path}."
                 settings = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
                 order = replace(order, settings=settings)
-            flight = fly(order, folder=out / name, trust=Trust.by_hand(options))
+            trust = Trust.by_hand(options)
+            flight = fly(order, folder=out / name, trust=trust)
             if flight.log.interrupted:
                 raise KeyboardInterrupt
-            flown.append(Compared(name, flight, autopilot=beside(flight)))
+            caused: list[str] = []
+            if order.options.get("twin"):
+                cause = cause_of(flight, fly_healthy(order, out / name / HEALTHY, trust)[1])
+                flight.judged, caused = with_cause(flight.judged, cause), cause.sentences()
+            flown.append(Compared(name, flight, autopilot=beside(flight), caused=caused))
         except IronbirdError as error:
             if not is_outside(name):  # the case itself is wrong
                 raise

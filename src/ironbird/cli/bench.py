@@ -239,7 +239,11 @@ def compare_autopilots(
     ardupilot: Annotated[str | None, typer.Option(help="ArduPilot's folder.")] = None,
     out: OutOption = None,
 ) -> None:
-    """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
+    """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass.
+
+    All autopilots fly in the same kind of time: virtual, or as the case's option `time` says. With faults each flies
+    healthy flights beside, which show what the faults caused (option `twin`).
+    """
     with errors():
         file, _, one_case = case.partition(":")
         check_suite(file, case=one_case or None)

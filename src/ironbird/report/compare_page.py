@@ -16,7 +16,7 @@ from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
 from ironbird.flight.systems import is_outside
 from ironbird.flight.witness import Witness
-from ironbird.flight.words import ERROR, VOID
+from ironbird.flight.words import ERROR
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 from ironbird.vehicles import places as at
@@ -81,26 +81,27 @@ def _system(flown: Compared, ink: str, folder: Path) -> dict[str, Any]:
     there = (folder / page).is_file()
     content: dict[str, Any] = {"name": flown.name, "ink": ink, "verdict": ERROR, "page": quote(page) if there else ""}
     if flight is None:
-        error = {"outcome": flown.error, "off": "-", "errors": {}, "clock": "-"}
-        return content | error | {"witnesses": [], "reactions": [], "said": []}
+        error = {"outcome": flown.error, "off": "-", "errors": {}, "clock": "-", "time": "-"}
+        return content | error | {"witnesses": [], "reactions": [], "said": [], "caused": None, "steps": []}
     off_s = flown.off_s
     numbers = {id(injection): number for number, injection in enumerate(flight.order.faults, start=1)}
     errors, clock = _estimates(flight, flown.autopilot)
-    return (
-        content
-        | {
-            "verdict": flight.verdict,
-            "outcome": flight.judged.sentence if flight.verdict == VOID else flight.outcome,  # a void needs its reason
-            "off": f"{off_s:.1f} s" if off_s else "never",
-            "witnesses": [witness.effect() for witness in flight.witnesses],
-            "errors": errors,
-            "clock": clock,
-            "reactions": [
-                (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.event.kind, r.event.text) for r in flight.reactions()
-            ],
-            "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.autopilot_events[-MOST_SAID:]],
-        }
-    )
+    return content | {
+        "verdict": flight.verdict,
+        "outcome": flown.result(),
+        "time": flown.time(),
+        "caused": flown.caused if flight.judged.healthy else None,
+        "healthy": flight.judged.healthy,
+        "steps": [f"{step['fault']} {step['sentence']}" for step in flight.judged.steps],
+        "off": f"{off_s:.1f} s" if off_s else "never",
+        "witnesses": [witness.effect() for witness in flight.witnesses],
+        "errors": errors,
+        "clock": clock,
+        "reactions": [
+            (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.event.kind, r.event.text) for r in flight.reactions()
+        ],
+        "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.autopilot_events[-MOST_SAID:]],
+    }
 
 
 def _estimates(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> tuple[dict[str, str], str]:

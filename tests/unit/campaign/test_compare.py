@@ -11,9 +11,11 @@ from campaign_data import flight_case
 
 from ironbird.campaign import compare as comparing
 from ironbird.campaign import fleet
+from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.flown import Flown
 from ironbird.flight.inside import fly_lanes
+from ironbird.flight.judge import Judgement
 from ironbird.flight.order import Order
 
 
@@ -37,6 +39,35 @@ def test_settings_of_our_navigator_go_to_our_control_systems_alone(
 
     assert [one.name for one in flown] == ["truth", "px4"]
     assert orders["truth"].settings == settings and orders["px4"].settings == {"body.mass": 1.5}
+
+
+def test_all_fly_in_the_same_kind_of_time_whosever_the_options_of_the_case_are() -> None:
+    fault = parse_fault("mag.bias@1:severity=0.5,start=5")
+    plain = flight_case(faults=())
+    assert [comparing.shared_options(plain, name) for name in ("px4", "ardupilot")] == [
+        {"time": "virtual", "twin": False}
+    ] * 2
+    assert comparing.shared_options(plain, "reference") == {}
+    own = replace(plain, control="px4", options={"time": "virtual", "params": "A=1"}, faults=(fault,))
+    assert comparing.shared_options(own, "ardupilot") == {"time": "virtual", "twin": True}
+    real = replace(own, options={"time": "real"})
+    assert comparing.shared_options(real, "ardupilot") == {"time": "real", "twin": False}
+    assert comparing.shared_options(own, "fmu") == {}
+
+
+def test_a_red_word_has_its_reason_beside_it_and_what_came_afterwards_is_not_called_caused(hover: Flight) -> None:
+    failed = replace(
+        hover.judged,
+        verdict="fail",
+        judgements=[Judgement("geofence", "major", -1.0, 0.3, "61 m from home", broken_s=0.3)],
+    )
+    one = comparing.Compared("px4", replace(hover, judged=failed))
+    assert one.result() == f"geofence: 61 m from home ({hover.outcome})" and "caused" not in one.sentence()
+    assert one.sentence().startswith("fail: geofence: 61 m from home") and "simulation time" in one.sentence()
+    beside = replace(
+        one, flight=replace(hover, judged=replace(failed, healthy=5)), caused=["mode: LAND, 2.00 s after x"]
+    )
+    assert "caused, as none of 5 healthy flights shows it: mode: LAND, 2.00 s" in beside.sentence()
 
 
 def test_ctrl_c_ends_the_comparison_and_not_one_flight_of_it(

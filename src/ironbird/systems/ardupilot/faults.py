@@ -27,6 +27,9 @@ RAMP_STEPS = 50
 BARO_SAMPLE_S = 0.02  # of ArduPilot's barometers, for delays in samples
 REPLACED_SCALE = 1e-3  # of a compass whose offset replaces its field: a thousandth of the earth's field remains
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
+UNITS = {  # of parameters, by a part of their names
+    "_OFS_": "mGauss", "_ALY_HGT": "m", "_ALY_": "mGauss", "_GLITCH": "m", "_RND": "m", "_DELAY": "ms",
+}  # fmt: skip
 Route = Literal["vehicle", "parameters", "none"]
 
 
@@ -80,6 +83,11 @@ class Setting:
     axis: int | None = None
     moving: bool = False  # its value changes with time at constant severity
     join: Join = farthest  # what several faults at once make of it
+
+    @property
+    def unit(self) -> str:
+        """Unit of the parameter; "1" of switches and factors."""
+        return next((unit for part, unit in UNITS.items() if part in self.name), "1")
 
 
 @dataclass(frozen=True)
@@ -319,8 +327,8 @@ class FaultDriver:
         plan = plan_of(injection, self.routes)
         if plan.route == "vehicle":
             return None
-        names = ((parameter(setting, injection.instance), setting) for setting in plan.settings)
-        healthy = {name: self.healthy.get(name, setting.restore) for name, setting in names}
+        settings = {parameter(setting, injection.instance): setting for setting in plan.settings}
+        healthy = {name: self.healthy.get(name, setting.restore) for name, setting in settings.items()}
         made = [
             (echo, value)
             for echo in self.echoes
@@ -331,7 +339,7 @@ class FaultDriver:
             return OwnWitness(next(iter(healthy), ""), "1", math.nan, 0.0)
         first, _ = made[0]
         size = max(abs(value - healthy[echo.name]) for echo, value in made if echo.name == first.name)
-        return OwnWitness(first.name, "1", first.time_s, size)
+        return OwnWitness(first.name, settings[first.name].unit, first.time_s, size)
 
     def _follow(self, run: _Run) -> dict[Setting, bool]:
         """Bring a fault's values up to date; the settings that changed, and whether the change is a quiet one."""

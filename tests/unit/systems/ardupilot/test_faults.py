@@ -393,3 +393,14 @@ def test_a_ramp_grows_in_steps_and_says_little(rig: Rig, notes: list[tuple[float
         assert seen == sorted(seen, reverse=True) and len(set(seen)) > 8
         assert seen[-1] == pytest.approx(-0.5 * 500 / 12.0, rel=1e-6)
         assert len(notes) <= 3 and len(driver.echoes) > 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "unit"),
+    [
+        ("baro.bias@1", "m"), ("baro.noise@1:severity=0.5", "m"), ("baro.delay@1", "ms"), ("baro.dropout@1", "1"),
+        ("mag.bias@1", "mGauss"), ("mag.dropout@1", "1"), ("environment.magnetic_anomaly@1:axis=0", "m"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_shows_a_fault_has_a_unit(fault: str, unit: str) -> None:
+    assert plan_of(parse_fault(fault), ALL).settings[0].unit == unit
