@@ -27,7 +27,9 @@ import numpy as np
 from ironbird.app.frames import FLOATS, Poser
 from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
+from ironbird.campaign.margins import margin_text
 from ironbird.errors import IronbirdError, RunError, shortened
+from ironbird.flight.judge import Judged
 from ironbird.ground.client.attended import Attended
 from ironbird.runtime.log import Log
 from ironbird.vehicles.shape import shape_of
@@ -173,12 +175,20 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
         "orders": [], "said": shortened(flight.deaf, 300) if flight.state != OVER else "", "world": _world(order.world),
     }  # fmt: skip
     if flight.flight is not None:
-        row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}
+        judged = flight.flight.judged
+        row |= {"verdict": flight.flight.verdict, "sentence": shortened(judged.sentence, 600), "worst": _worst(judged)}
     if flight.commander is not None and flight.state != OVER:
         row |= _autopilot(flight)
     elif flight.pilot is not None:
         row |= _outside(flight.pilot)
     return row
+
+
+def _worst(judged: Judged) -> str:
+    """The requirement with the least margin, with its margin."""
+    near = [one for one in judged.judgements if math.isfinite(one.margin)]
+    worst = min(near, key=lambda one: one.margin, default=None)
+    return f"{shortened(worst.name, 60)}: {margin_text(worst)}" if worst is not None else ""
 
 
 def _world(world: str) -> str:
@@ -229,6 +239,7 @@ def _faults(flight: LiveFlight) -> list[dict[str, Any]]:
                 "fault": injection.fault.id,
                 "text": injection.text(),
                 "part": "/".join(injection.targets[0].split("/")[:2]) if "/" in injection.targets[0] else "",
+                "start_s": injection.start_s,
                 "active": injection.start_s <= time_s < injection.end_s and flight.state != OVER,
                 "acts": witness.effective,
                 "witness": witness.effect(),

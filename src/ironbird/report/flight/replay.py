@@ -65,10 +65,10 @@ def replay(
         "ranges": ranges,
         "shape": {key: drawn[key] for key in ("drawing", "parts", "joints", "signals")},
         "world": _world(plots, drawn["drawing"]),
-        "hit": _hit(plots),
+        "hit": hit(plots),
         "broken": _broken(plots),
         "bands": _bands(plots),
-        "events": _events(plots),
+        "events": [{"time_s": t, "kind": kind, "text": text} for t, kind, text in flight_events(plots)],
         "crashed": crashed,
     }
 
@@ -128,7 +128,7 @@ def _world(plots: Plots, drawing: str) -> Json | None:
         return None
 
 
-def _hit(plots: Plots) -> Json | None:
+def hit(plots: Plots) -> Json | None:
     """Name of the obstacle that was hit first, and when; none without a collision, or if it was the ground."""
     log, world, stop = plots.log, plots.flight.order.world, plots.flight.stop
     struck = at.CLEARANCE.collision in log and bool((log[at.CLEARANCE.collision] > 0).any())
@@ -174,8 +174,8 @@ def _bands(plots: Plots) -> list[Json]:
     ]
 
 
-def _events(plots: Plots) -> list[Json]:
-    """Moments that the keys [ and ] step through: faults, failsafes, broken requirements, a collision, the end."""
+def flight_events(plots: Plots) -> list[tuple[float, str, str]]:
+    """Time, kind and text of faults, failsafes, broken requirements and the end: what the keys [ and ] go to."""
     events: list[tuple[float, str, str]] = []
     for number, injection in enumerate(plots.faults, start=1):
         pieces = plots.on_pieces(number)
@@ -194,4 +194,4 @@ def _events(plots: Plots) -> list[Json]:
             moment = plots.flight.ended_s if late else judgement.time_s
             events.append((moment, "broken", f"broken: {judgement.sentence or judgement.name}"))
     events.append((plots.flight.ended_s, "end", plots.flight.outcome))
-    return [{"time_s": round(t, 3), "kind": kind, "text": text} for t, kind, text in sorted(events)]
+    return sorted((round(time_s, 3), kind, text) for time_s, kind, text in events)
