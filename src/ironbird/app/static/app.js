@@ -84,6 +84,7 @@ on("status", (status) => {
     view.keep(new Set(flight ? seenWith(flight).map((one) => one.id) : ["ready"]));
     if (flight) {
       view.showMission(flight.items || [], flight.target);
+      view.showHit(flight);
       view.showWorld(flight.world || "", `/scenery/${encodeURIComponent(flight.name)}`);
     } else prepare();
   }
@@ -428,7 +429,7 @@ function showKeys() {
     return pad;
   }) : []));
   if (!keyTimer) return;
-  const more = element("div", "ib-pad ib-more");
+  const more = element("div", "ib-more");
   more.append(cap("t", "T", "take off"), element("span", "", "take off"), cap("l", "L", "land"), element("span", "", "land"));
   box.append(more);
 }

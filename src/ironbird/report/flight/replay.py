@@ -11,6 +11,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
 from ironbird.errors import IronbirdError
+from ironbird.flight.flight import Flight
 from ironbird.flight.worlds import ordered_world
 from ironbird.report.flight.curves import SHOWN, Json, flag_pieces, packed
 from ironbird.report.flight.plots import Plots
@@ -65,7 +66,7 @@ def replay(
         "ranges": ranges,
         "shape": {key: drawn[key] for key in ("drawing", "parts", "joints", "signals")},
         "world": _world(plots, drawn["drawing"]),
-        "hit": hit(plots),
+        "hit": hit(plots.flight),
         "broken": _broken(plots),
         "bands": _bands(plots),
         "events": [{"time_s": t, "kind": kind, "text": text} for t, kind, text in flight_events(plots)],
@@ -128,16 +129,16 @@ def _world(plots: Plots, drawing: str) -> Json | None:
         return None
 
 
-def hit(plots: Plots) -> Json | None:
+def hit(flight: Flight) -> Json | None:
     """Name of the obstacle that was hit first, and when; none without a collision, or if it was the ground."""
-    log, world, stop = plots.log, plots.flight.order.world, plots.flight.stop
+    log, world, stop = flight.log, flight.order.world, flight.stop
     struck = at.CLEARANCE.collision in log and bool((log[at.CLEARANCE.collision] > 0).any())
     if not world or not (struck or (stop is not None and stop.reason == COLLISION)):
         return None
     from ironbird.world.rays import Scene
 
     row = int(np.argmax(log[at.CLEARANCE.collision] > 0)) if struck else log.rows() - 1
-    time_s, place = float(log.time()[row]), plots.values(at.BODY.position)[row]
+    time_s, place = float(log.time()[row]), _wide(log, at.BODY.position)[row]
     if not np.isfinite(place).all():
         return None
     try:

@@ -80,7 +80,7 @@ def _limited(plots: Plots) -> list[Moment]:
 
 def _struck(plots: Plots) -> list[Moment]:
     """What was hit, and how fast."""
-    found = hit(plots)
+    found = hit(plots.flight)
     if found is None:
         return []
     row = max(int(np.searchsorted(plots.time_s(), found["time_s"])) - 1, 0)
