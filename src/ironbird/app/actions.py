@@ -17,11 +17,16 @@ from ironbird.app.plans import items_of_plan, mission_of_items, plan_of_items
 from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
-from ironbird.flight.mission import mission_names
+from ironbird.flight.mission import load_mission, mission_names
+from ironbird.flight.passage import first_obstacle
+from ironbird.flight.worlds import ordered_world
 from ironbird.protocols.plan_file import LocalItem
 from ironbird.rig.commander.obeyed import COMMANDS
 from ironbird.transport.cable import ports
+from ironbird.vehicles.kinds import vehicle_kind
+from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.names import vehicle_ids
+from ironbird.vehicles.shape import shape_of
 from ironbird.world.files import world_names
 
 MOST_ITEMS = 500
@@ -184,6 +189,28 @@ def _items(rows: Any) -> list[LocalItem]:
     return items
 
 
+def check_mission(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, world: str = "") -> dict[str, str]:
+    """Whether the straight way of a mission passes through an obstacle of a world: a sentence, or nothing."""
+    if vehicle not in vehicle_ids():
+        raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
+    if world and world not in world_names():
+        raise UnknownNameError("world", shortened(world, 80), world_names())
+    chosen = _mission(mission)
+    spec = load_spec(vehicle)
+    flown = load_mission(chosen or spec.mission) if chosen is None or isinstance(chosen, str) else chosen
+    if not world or not vehicle_kind(spec).flies:
+        return {"sentence": ""}
+    reach = max((math.hypot(*rotor[:2]) for rotor in shape_of(vehicle)["rotors"]), default=0.3)
+    speed_mps = float(getattr(getattr(spec, "control", None), "cruise_speed_mps", 5.0))
+    found = first_obstacle(flown.item, ordered_world(world), reach_m=reach, speed_mps=speed_mps)
+    return {"sentence": found.sentence() if found is not None else ""}
+
+
+def close(rig: Rig, flight: str) -> None:
+    """Forget a flight that is over; its folder stays."""
+    rig.forget(flight)
+
+
 def _speed(speed: Any) -> float | None:
     return None if speed in ("max", None, 0) else _read("speed", float, speed)
 
@@ -277,6 +304,6 @@ def _deed(what: str, rig: Rig, flight: str, **args: Any) -> dict[str, Any]:
 ACTIONS: dict[str, Action] = {
     "start": start, "pause": pause, "resume": resume, "step": step, "speed": speed, "branch": branch, "reset": reset,
     "end": end, "refly": refly, "packets": packets, "capture": capture, "read_plan": read_plan,
-    "write_plan": write_plan,
+    "write_plan": write_plan, "check_mission": check_mission, "close": close,
     **{name: functools.partial(_deed, name) for name in DEEDS},
 }  # fmt: skip

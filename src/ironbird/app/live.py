@@ -13,6 +13,7 @@ From the browser: {"do": ACTION, "seq": N, ...} of `ironbird.app.actions`, answe
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -27,8 +28,12 @@ import numpy as np
 from ironbird.app.frames import FLOATS, Poser
 from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
+from ironbird.campaign.margins import margin_text
 from ironbird.errors import IronbirdError, RunError, shortened
+from ironbird.flight.flight import Flight
+from ironbird.flight.judge import Judged
 from ironbird.ground.client.attended import Attended
+from ironbird.report.flight.replay import hit
 from ironbird.runtime.log import Log
 from ironbird.vehicles.shape import shape_of
 
@@ -173,12 +178,28 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
         "orders": [], "said": shortened(flight.deaf, 300) if flight.state != OVER else "", "world": _world(order.world),
     }  # fmt: skip
     if flight.flight is not None:
-        row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}
+        judged = flight.flight.judged
+        row |= {"verdict": flight.flight.verdict, "sentence": shortened(judged.sentence, 600), "worst": _worst(judged)}
+        row["hit"] = _hit(flight.flight)
     if flight.commander is not None and flight.state != OVER:
         row |= _autopilot(flight)
     elif flight.pilot is not None:
         row |= _outside(flight.pilot)
     return row
+
+
+@functools.lru_cache(maxsize=32)
+def _hit(flight: Flight) -> str:
+    """What was hit, by its name in the world; asked for several times a second."""
+    found = hit(flight)
+    return str(found["name"]) if found is not None else ""
+
+
+def _worst(judged: Judged) -> str:
+    """The requirement with the least margin, with its margin."""
+    near = [one for one in judged.judgements if math.isfinite(one.margin)]
+    worst = min(near, key=lambda one: one.margin, default=None)
+    return f"{shortened(worst.name, 60)}: {margin_text(worst)}" if worst is not None else ""
 
 
 def _world(world: str) -> str:
@@ -229,6 +250,7 @@ def _faults(flight: LiveFlight) -> list[dict[str, Any]]:
                 "fault": injection.fault.id,
                 "text": injection.text(),
                 "part": "/".join(injection.targets[0].split("/")[:2]) if "/" in injection.targets[0] else "",
+                "start_s": injection.start_s,
                 "active": injection.start_s <= time_s < injection.end_s and flight.state != OVER,
                 "acts": witness.effective,
                 "witness": witness.effect(),

@@ -223,6 +223,12 @@ class Rig:
         flight.end()
         return flight
 
+    def forget(self, name: str) -> None:
+        """Drop a flight that is over from memory; its folder stays."""
+        if self.flight(name).state not in (OVER, FAILED):
+            raise RunError(f"{name} still flies: end it first")
+        del self.flights[name]
+
     def close(self) -> None:
         """End all flights; they are judged and written into their folders."""
         for flight in list(self.flights.values()):

@@ -236,9 +236,30 @@ def test_a_shape_has_the_rotors_of_the_vehicles_file() -> None:
 
 
 def test_frames_fit_their_head() -> None:
-    assert HEAD.size == 8 and struct.calcsize("<f") == 4 and FLOATS == 24
+    assert HEAD.size == 8 and struct.calcsize("<f") == 4 and FLOATS == 32
     with pytest.raises(IronbirdError, match="unknown vehicle"):
         shape_of("no_such")
+
+
+def test_a_mission_through_a_tree_is_told_before_it_is_flown(rig: Rig) -> None:
+    said = act(rig, PILOT, "check_mission", {"vehicle": "quad_f450", "world": "forest"})["result"]["sentence"]
+    assert said.startswith("The mission passes through pine_65_crown on the way to item 2, 8 m north, 0 m east")
+    for free in (
+        {"world": "field"},
+        {"world": ""},
+        {"world": "forest", "mission": [{"kind": "waypoint", "height_m": 6}]},
+    ):
+        assert act(rig, PILOT, "check_mission", free) == {"ok": True, "result": {"sentence": ""}}, free
+    assert "unknown world" in act(rig, PILOT, "check_mission", {"world": "/etc/passwd"})["error"]
+
+
+def test_only_a_flight_that_is_over_can_be_closed(rig: Rig, flight: str) -> None:
+    assert "still flies: end it first" in act(rig, PILOT, "close", {"flight": flight})["error"]
+    other = act(rig, PILOT, "start", {"go": False, "until_s": 0.1, "speed": "max"})["result"]["flight"]
+    assert act(rig, PILOT, "end", {"flight": other})["ok"]
+    folder = rig.flights[other].folder
+    assert act(rig, PILOT, "close", {"flight": other})["ok"] and other not in rig.flights
+    assert folder is not None and (folder / "flight.html").is_file()
 
 
 def test_the_only_flight_is_meant_and_an_injection_says_what_was_ordered(rig: Rig, flight: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from browser import Tab, chromium
 from flight_pages import Page
 
 from ironbird.flight.flight import Flight, fly
+from ironbird.flight.passage import first_obstacle
 from ironbird.report.flight.page import write_flight_page
 from ironbird.report.scenery import drawn
 from ironbird.vehicles.load import CATALOG, load_vehicle
@@ -111,6 +112,11 @@ def test_a_crash_shows_what_was_hit_in_red_and_by_its_name(crash: Flight, opened
     opened.until(f"{COLOURS}[2] > 2000")
     points, kinds, red = opened.js(COLOURS)
     assert kinds > 40 and 0.02 < red / points < 0.6
+    hit = opened.js("JSON.parse(document.getElementById('figures').textContent).replay.hit.name")
+    assert crash.order.mission is not None
+    foreseen = first_obstacle(crash.order.mission.item, load_world("forest"), reach_m=0.225, speed_mps=5.0)
+    assert foreseen is not None and foreseen.name == hit and abs(foreseen.time_s - crash.stop.time_s) < 3.0
+    assert f"It hit {hit} at " in opened.js("document.querySelector('.story').innerText")
     labels = [
         text
         for text, *_ in json.loads(opened.js("document.querySelector('#replay canvas[data-labels]').dataset.labels"))

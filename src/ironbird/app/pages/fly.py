@@ -78,11 +78,29 @@ def _start(desk: Desk) -> None:
             options["mission"] = {OWN: None, DRAWN: drawn}.get(options["mission"], options["mission"])
             options["seed"], options["udp"] = int(options["seed"] or 0), int(options["udp"] or 0)
             options["world"] = "" if options["world"] == FLAT else options["world"]
+            if options["go"] and not await _free(desk, options):
+                return
             answer = await desk.act("start", **options)
             if answer["ok"]:
                 ui.run_javascript(f"ironbird.select({answer['result']['flight']!r})")
 
         start.on("click", begin, js_handler="() => emit(ironbird.items)")
+
+
+async def _free(desk: Desk, options: dict[str, Any]) -> bool:
+    """Whether the mission meets no obstacle, or is to be flown anyway."""
+    asked = {key: options[key] for key in ("vehicle", "mission", "world")}
+    answer = await desk.act("check_mission", **asked)
+    if not answer["ok"] or not answer["result"]["sentence"]:
+        return bool(answer["ok"])
+    with ui.dialog() as question, ui.card():
+        ui.label(answer["result"]["sentence"] + ".").props("id=ib-warning")
+        with ui.row():
+            ui.button("do not start", on_click=lambda: question.submit(False)).props("no-caps")
+            ui.button("fly anyway", color="negative", on_click=lambda: question.submit(True)).props(
+                "no-caps id=ib-anyway"
+            )
+    return bool(await question)
 
 
 def _time() -> None:
@@ -112,6 +130,8 @@ def _commands() -> None:
             js_button("disarm", "disarm", colour="grey-7")
         mode = ui.select(MODES, label="mode").props("dense options-dense").classes("w-full")
         mode.on("update:model-value", js_handler=f"(i) => i && ironbird.act('mode', {{mode: {MODES!r}[i.value]}})")
+        keyboard = ui.switch("keyboard").props("dense id=ib-keyboard").tooltip("starts a flight if none is there")
+        keyboard.on("update:model-value", js_handler="(on) => ironbird.keyboard(on)")
         sticks = ui.switch("gamepad").props("dense")
         sticks.on("update:model-value", js_handler="(on) => ironbird.sticks(on)")
 
@@ -121,6 +141,8 @@ def _view() -> None:
         with ui.element("div").classes("ib-glass"):
             ui.element("canvas").props("id=ib-horizon width=110 height=110")
         ui.element("div").props("id=ib-figures").classes("ib-figures")
+        ui.element("div").props("id=ib-keys").classes("ib-keys")
+        ui.element("div").props("id=ib-card").classes("ib-card")
     with buttons():
         for mode in ("chase", "orbit", "board", "ground", "top"):
             button = ui.button(mode, color="grey-7").props("dense no-caps unelevated size=sm")

@@ -20,12 +20,12 @@ const app = (window.ironbird = {
   items: [], // the mission that is drawn on the map
   get world() { return view && view.data ? view.worldKey : ""; }, // that is drawn
   act: perform, prepare, select, camera, zoom, edit, addItem, showItems, loadPlan, savePlan, uploadMission,
-  plot: setPlots, freeze, sticks: toggleSticks, replay: (id, url, vehicle, scenery) => startReplay(id, url, vehicle, shapeOf, scenery),
+  plot: setPlots, freeze, sticks: toggleSticks, keyboard: toggleKeyboard, replay: (id, url, vehicle, scenery) => startReplay(id, url, vehicle, shapeOf, scenery),
 });
 
 // ---------------------------------------------------------------- actions
 
-const WITHOUT_FLIGHT = new Set(["start", "read_plan", "write_plan"]);
+const WITHOUT_FLIGHT = new Set(["start", "read_plan", "write_plan", "check_mission"]);
 
 async function perform(name, args = {}) {
   const whole = WITHOUT_FLIGHT.has(name) ? args : { flight: app.selected || "", ...args };
@@ -77,12 +77,14 @@ on("status", (status) => {
   const flight = selectedFlight();
   showState(flight);
   showFaults(flight);
+  showCard(flight);
   if (view) {
     view.followed = flight ? flight.id : null;
     for (const one of status.flights) view.broken(one.id, new Set(one.faults.filter((f) => f.active).map((f) => f.part)));
     view.keep(new Set(flight ? seenWith(flight).map((one) => one.id) : ["ready"]));
     if (flight) {
       view.showMission(flight.items || [], flight.target);
+      view.showHit(flight);
       view.showWorld(flight.world || "", `/scenery/${encodeURIComponent(flight.name)}`);
     } else prepare();
   }
@@ -134,7 +136,11 @@ function showFlights(flights) {
       const link = element("a", "ib-report", "report");
       link.href = `/report/${encodeURIComponent(flight.name)}/flight.html`;
       link.target = "_blank";
-      row.append(link);
+      const gone = element("button", "ib-close", "×");
+      gone.title = `close ${flight.name}; its folder stays`;
+      gone.setAttribute("aria-label", gone.title);
+      gone.onclick = () => act("close", { flight: flight.name });
+      row.append(link, gone);
     }
   }
   if (!flights.length) row.append(element("span", "ib-hint", "nothing flies yet: press Start"));
@@ -161,6 +167,30 @@ function showState(flight) {
     row.append(element("span", "ib-name", name), element("span", "ib-value", value));
     return row;
   }));
+}
+
+// What came out, over the view, until it is closed.
+const closed = new Set();
+
+function showCard(flight) {
+  const box = place("ib-card");
+  if (!box) return;
+  const shown = flight && flight.verdict && !closed.has(flight.name) ? `${flight.name} ${flight.verdict}` : "";
+  if (box.dataset.shown === shown) return;
+  box.dataset.shown = shown;
+  box.replaceChildren();
+  if (!shown) return;
+  const row = element("div", "ib-buttons"), page = element("a", "ib-small", "replay and report"), fault = flight.faults[0];
+  page.href = `/report/${encodeURIComponent(flight.name)}/flight.html`;
+  page.target = "_blank";
+  const button = (words, work) => { const made = element("button", "ib-small", words); made.onclick = work; row.append(made); };
+  row.append(page);
+  if (fault && fault.start_s > 1) button("branch before the fault", () => perform("branch", { at_s: fault.start_s - 1 }));
+  button("again", () => perform("reset"));
+  button("close", () => { closed.add(flight.name); showCard(flight); });
+  box.append(element("b", `ib-verdict ib-${flight.verdict}`, flight.verdict), element("div", "", flight.sentence));
+  if (flight.worst) box.append(element("div", "ib-hint", `smallest margin: ${flight.worst}`));
+  box.append(row);
 }
 
 function showFaults(flight) {
@@ -334,6 +364,78 @@ function toggleSticks(on_) {
     if (!begun) { begun = true; perform("mode", { mode: "position" }); }
   }, 50);
 }
+
+// ---------------------------------------------------------------- keyboard
+
+const KEYS = { // key: axis and way, or what it does
+  w: ["throttle", 1, "up"], s: ["throttle", -1, "down"], a: ["yaw", -1, "turn left"], d: ["yaw", 1, "turn right"],
+  ArrowUp: ["pitch", 1, "forward"], ArrowDown: ["pitch", -1, "back"], ArrowLeft: ["roll", -1, "left"], ArrowRight: ["roll", 1, "right"],
+};
+const SIGNS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
+const KEY_STEP = 0.12; // of a stick in 50 ms: a key is no step of a stick
+const held = new Set(), stick = { roll: 0, pitch: 0, throttle: 0, yaw: 0 };
+let keyTimer = null, keyed = false;
+
+const typing = (event) => /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+
+function pressed(event) {
+  if (!keyTimer || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key, down = event.type === "keydown";
+  if (key === "t" && down && !event.repeat) takeOff();
+  else if (key === "l" && down && !event.repeat) { keyed = false; perform("land"); }
+  else if (KEYS[key]) { if (down) held.add(key); else held.delete(key); }
+  else return;
+  event.preventDefault();
+  showKeys();
+}
+
+async function takeOff() {
+  await act("arm", { flight: app.selected || "" });
+  await perform("take_off", { height_m: 5 });
+}
+
+async function toggleKeyboard(on_) {
+  clearInterval(keyTimer);
+  keyTimer = null;
+  held.clear();
+  keyed = false;
+  if (on_) {
+    keyTimer = setInterval(moveSticks, 50);
+    const flight = selectedFlight();
+    if (!flight || flight.verdict) {
+      const begun = await perform("start", { vehicle: app.vehicle, world: app.place, go: false });
+      if (begun.ok) say("t takes off, l lands");
+    }
+  }
+  showKeys();
+}
+
+async function moveSticks() {
+  const want = { roll: 0, pitch: 0, throttle: 0, yaw: 0 };
+  for (const key of held) want[KEYS[key][0]] += KEYS[key][1];
+  for (const axis of Object.keys(stick)) stick[axis] += Math.max(-KEY_STEP, Math.min(KEY_STEP, want[axis] - stick[axis]));
+  if (!keyed && !held.size) return;
+  await act("sticks", { flight: app.selected || "", ...stick });
+  if (!keyed) { keyed = true; perform("mode", { mode: "position" }); }
+}
+
+function showKeys() {
+  const box = place("ib-keys");
+  if (!box) return;
+  const cap = (key, sign, words) => { const made = element("kbd", held.has(key) ? "ib-held" : "", sign); made.title = words; return made; };
+  box.replaceChildren(...(keyTimer ? [["w", "s", "a", "d"], ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]].map((group) => {
+    const pad = element("div", "ib-pad");
+    pad.append(...group.map((key) => cap(key, SIGNS[key] || key.toUpperCase(), KEYS[key][2])));
+    return pad;
+  }) : []));
+  if (!keyTimer) return;
+  const more = element("div", "ib-more");
+  more.append(cap("t", "T", "take off"), element("span", "", "take off"), cap("l", "L", "land"), element("span", "", "land"));
+  box.append(more);
+}
+
+for (const name of ["keydown", "keyup"]) document.addEventListener(name, pressed);
+window.addEventListener("blur", () => { held.clear(); showKeys(); });
 
 // ---------------------------------------------------------------- begin
 

@@ -12,6 +12,7 @@ export class GroundMap {
     this.flown = []; // of the flight
     this.poses = [];
     this.target = null;
+    this.world = null; // its scenery
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       this.scale = Math.max(0.05, Math.min(80, this.scale * Math.exp(-event.deltaY / 500)));
@@ -60,7 +61,9 @@ export class GroundMap {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = "#f1f5f0";
     c.fillRect(0, 0, w, h);
+    if (this.world && this.world.water) { c.fillStyle = "#d3e4ee"; c.fillRect(0, 0, w, h); }
     this.grid(c, w, h);
+    this.obstacles(c, w, h);
     this.way(c, this.flown, "#7c3aed", false);
     this.way(c, this.items, "#be123c", true);
     for (const [id, trail] of this.trails) this.path(c, trail, COLOURS[(id - 1) % COLOURS.length]);
@@ -87,6 +90,29 @@ export class GroundMap {
     c.beginPath();
     c.moveTo(w - 50, h - 22); c.lineTo(w - 50 + Math.min(step * this.scale, 46), h - 22);
     c.stroke();
+  }
+
+  obstacles(c, w, h) {
+    c.globalAlpha = 0.55;
+    for (const thing of (this.world && this.world.things) || []) {
+      const [x, y] = this.pixels(thing.p[0], thing.p[1]), s = thing.size, R = thing.R, k = this.scale;
+      const reach = (thing.kind === "mesh" ? 60 : Math.hypot(s[0], s[1])) * k + 4;
+      if (x < -reach || y < -reach || x > w + reach || y > h + reach) continue;
+      c.fillStyle = thing.colour;
+      c.beginPath();
+      if (thing.kind === "box") {
+        for (const [a, b] of [[1, 1], [1, -1], [-1, -1], [-1, 1]]) {
+          const n = (a * s[0] * R[0] + b * s[1] * R[3]) / 2, e = (a * s[0] * R[1] + b * s[1] * R[4]) / 2;
+          c.lineTo(x + e * k, y - n * k);
+        }
+        c.closePath();
+      } else if (thing.kind === "mesh") {
+        const v = thing.vertices, at = (i) => [R[0] * v[3 * i] + R[3] * v[3 * i + 1] + R[6] * v[3 * i + 2], R[1] * v[3 * i] + R[4] * v[3 * i + 1] + R[7] * v[3 * i + 2]];
+        for (let i = 0; i < thing.triangles.length; i += 3) [0, 1, 2].forEach((j) => { const [n, e] = at(thing.triangles[i + j]); c[j ? "lineTo" : "moveTo"](x + e * k, y - n * k); });
+      } else c.arc(x, y, Math.max(s[0] * k, 1.5), 0, 2 * Math.PI);
+      c.fill();
+    }
+    c.globalAlpha = 1;
   }
 
   path(c, points, colour) {

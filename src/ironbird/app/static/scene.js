@@ -43,7 +43,9 @@ export class View {
   }
 
   move(id, shape, pose) {
-    if (this.shown.get(id) === pose || pose.R.every((v) => v === 0)) return;
+    const old = this.shown.get(id);
+    if (old && old.time === pose.time && old.p.every((v, k) => v === pose.p[k])) return; // it stands
+    if (pose.R.every((v) => v === 0)) return;
     this.shown.set(id, pose);
     const { scene } = this;
     if (!scene.bodies.has(id)) {
@@ -71,6 +73,16 @@ export class View {
     this.scene.pose("ready", { p, q: shape.start.q, joints: shape.signals.map(() => 0) });
     this.ready = shape;
     this.scene.setCamera("orbit");
+  }
+
+  showHit(flight) { // what it flew into is red, and both are seen
+    const name = flight.hit || "";
+    if (name === this.scene.hit) return;
+    this.scene.setHit(name);
+    const thing = name && this.data && this.data.things.find((one) => one.name === name), body = this.scene.bodies.get(flight.id);
+    if (!thing || !body || !body.pose) return;
+    const p = body.pose.p, wide = thing.size ? Math.min(Math.max(...thing.size), 25) : 5;
+    this.scene.setLook(Math.atan2(p[1] - thing.p[1], p[0] - thing.p[0]) + 0.8, 0.22, Math.max(2.1 * wide, 6 * body.radius));
   }
 
   broken(id, parts) { this.scene.setBroken(id, parts); }

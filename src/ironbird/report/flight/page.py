@@ -31,6 +31,7 @@ from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.repeat import command, mission_text, notes
 from ironbird.report.flight.section import sections
 from ironbird.report.flight.signals import signal_panels, witness_figure
+from ironbird.report.flight.story import story
 from ironbird.report.flight.timeline import timeline
 from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
 from ironbird.report.page import hash_source, script_text, write_page
@@ -125,6 +126,7 @@ def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, mo
         "summary": _summary(flight, more),
         "requirements": [_requirement(judgement) for judgement in flight.judged.judgements],
         "why": flight.judged.sentence,
+        "story": story(plots),
         "faults": [_fault(plots, number, fault) for number, fault in enumerate(plots.faults, start=1)],
         "twin": _twin_sentence(flight),
         "caused": _caused(more),

@@ -11,6 +11,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
 from ironbird.errors import IronbirdError
+from ironbird.flight.flight import Flight
 from ironbird.flight.worlds import ordered_world
 from ironbird.report.flight.curves import SHOWN, Json, flag_pieces, packed
 from ironbird.report.flight.plots import Plots
@@ -65,10 +66,10 @@ def replay(
         "ranges": ranges,
         "shape": {key: drawn[key] for key in ("drawing", "parts", "joints", "signals")},
         "world": _world(plots, drawn["drawing"]),
-        "hit": _hit(plots),
+        "hit": hit(plots.flight),
         "broken": _broken(plots),
         "bands": _bands(plots),
-        "events": _events(plots),
+        "events": [{"time_s": t, "kind": kind, "text": text} for t, kind, text in flight_events(plots)],
         "crashed": crashed,
     }
 
@@ -128,16 +129,16 @@ def _world(plots: Plots, drawing: str) -> Json | None:
         return None
 
 
-def _hit(plots: Plots) -> Json | None:
+def hit(flight: Flight) -> Json | None:
     """Name of the obstacle that was hit first, and when; none without a collision, or if it was the ground."""
-    log, world, stop = plots.log, plots.flight.order.world, plots.flight.stop
+    log, world, stop = flight.log, flight.order.world, flight.stop
     struck = at.CLEARANCE.collision in log and bool((log[at.CLEARANCE.collision] > 0).any())
     if not world or not (struck or (stop is not None and stop.reason == COLLISION)):
         return None
     from ironbird.world.rays import Scene
 
     row = int(np.argmax(log[at.CLEARANCE.collision] > 0)) if struck else log.rows() - 1
-    time_s, place = float(log.time()[row]), plots.values(at.BODY.position)[row]
+    time_s, place = float(log.time()[row]), _wide(log, at.BODY.position)[row]
     if not np.isfinite(place).all():
         return None
     try:
@@ -174,8 +175,8 @@ def _bands(plots: Plots) -> list[Json]:
     ]
 
 
-def _events(plots: Plots) -> list[Json]:
-    """Moments that the keys [ and ] step through: faults, failsafes, broken requirements, a collision, the end."""
+def flight_events(plots: Plots) -> list[tuple[float, str, str]]:
+    """Time, kind and text of faults, failsafes, broken requirements and the end: what the keys [ and ] go to."""
     events: list[tuple[float, str, str]] = []
     for number, injection in enumerate(plots.faults, start=1):
         pieces = plots.on_pieces(number)
@@ -194,4 +195,4 @@ def _events(plots: Plots) -> list[Json]:
             moment = plots.flight.ended_s if late else judgement.time_s
             events.append((moment, "broken", f"broken: {judgement.sentence or judgement.name}"))
     events.append((plots.flight.ended_s, "end", plots.flight.outcome))
-    return [{"time_s": round(t, 3), "kind": kind, "text": text} for t, kind, text in sorted(events)]
+    return sorted((round(time_s, 3), kind, text) for time_s, kind, text in events)

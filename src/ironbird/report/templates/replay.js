@@ -175,7 +175,7 @@ const Replay = (() => {
       const { scene, data, now } = this;
       if (!scene) return;
       const broken = new Set();
-      for (const fault of data.broken) if (fault.spans.some(([start, end]) => now >= start && now <= end)) fault.places.forEach((place) => broken.add(place));
+      for (const fault of data.broken) if (fault.spans.some(([start, end]) => now >= start && now <= end + 0.03)) fault.places.forEach((place) => broken.add(place));
       scene.setBroken("flight", broken);
       scene.setHit(data.hit && now >= data.hit.time_s - 0.02 ? data.hit.name : "");
       scene.seek(now);
