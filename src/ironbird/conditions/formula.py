@@ -15,6 +15,7 @@ Conditions
     < <= > >=, also as a chain: `10 m < altitude < 60 m`. Equality makes no difference: < and <= have the same margin.
     x == 3 m within 0.1 m, x != 3 m within 0.1 m: equality with its tolerance.
     mode == land, item != 3: equality with a word or a whole number; it has no degrees: its margin is +inf or -inf.
+    The landing of a mission is one of its items, in the mode `mission`; `land` is a landing that was ordered by itself.
     not, and, or, implies (of two `implies` the right one binds first).
     rise(f), fall(f): f has just become true, untrue; at the first sample also if it is so from the start.
     truth(f): f without degrees, +inf or -inf: for conditions whose own margin shall not count.

@@ -332,6 +332,11 @@ def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
         file.writestr("../evil", "x")
     with pytest.raises(StoreError, match=r"it holds '\.\./evil'"), open_pack(tmp_path / "b.zip"):
         pass
+    with zipfile.ZipFile(tmp_path / "d.zip", "w") as file:
+        file.writestr("SHA256SUMS", "")
+        file.writestr("more.html", "x")  # inside, but nobody has signed for it
+    with pytest.raises(StoreError, match=r"it holds 'more\.html', which is not listed"), open_pack(tmp_path / "d.zip"):
+        pass
     with zipfile.ZipFile(tmp_path / "c.zip", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("large.bin", bytes(2**24))  # nothing is unpacked before the list is read
     with pytest.raises(StoreError, match="it has no list of hashes"), open_pack(tmp_path / "c.zip"):
