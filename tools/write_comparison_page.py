@@ -30,11 +30,11 @@ from ironbird.campaign.planned import Planned
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
-from ironbird.flight.cause import compare, log_file
+from ironbird.flight.cause import compare
 from ironbird.flight.derived import derived
 from ironbird.flight.ending import ending_of
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.healthy import HealthyFlights, fly_healthy
+from ironbird.flight.healthy import HealthyFlights, fly_healthy, records_of
 from ironbird.flight.systems import is_outside, title_of
 from ironbird.protocols.own_records import sight_of
 from ironbird.systems.ardupilot import faults as on_ardupilot
@@ -164,7 +164,9 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     if not isinstance(autopilot, AutopilotEstimate) or healthy.all is None:
         return row | {"seen": False, "sight": str(autopilot), "caused": [], "carried": "", "believed": {}}
     cause = compare(autopilot, healthy.all)
-    sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, log_file(flight), log_file(healthy.flight))
+    records = records_of(autopilot)
+    assert records is not None and healthy.all.records is not None
+    sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, records, healthy.all.records)
     row["healthy"] = cause.healthy
     row["changed"] = any(step.changed for step in cause.steps)
     row["steps"] = [step.sentence() for step in cause.steps]

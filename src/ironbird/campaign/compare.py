@@ -6,6 +6,7 @@ faults of such a case should wait for a condition that all reach (`when = "altit
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,8 +130,9 @@ def compare(
                 raise KeyboardInterrupt
             caused: list[str] = []
             if order.options.get("twin"):
-                cause = cause_of(flight, fly_healthy(order, out / name / HEALTHY, trust)[1])
-                flight.judged, caused = with_cause(flight.judged, cause), cause.sentences()
+                with contextlib.suppress(LinkError):  # no log to compare: nothing is known of causes
+                    cause = cause_of(flight, fly_healthy(order, out / name / HEALTHY, trust)[1])
+                    flight.judged, caused = with_cause(flight.judged, cause), cause.sentences()
             flown.append(Compared(name, flight, autopilot=beside(flight), caused=caused))
         except IronbirdError as error:
             if not is_outside(name):  # the case itself is wrong

@@ -399,10 +399,13 @@ def _caused(flight: Flight, folder: Path) -> dict[str, str]:
     from ironbird.flight.healthy import fly_healthy
     from ironbird.report.folder import write_flight_folder
 
-    with progress_bar("flying the healthy twins"), ending_in_order():
-        healthy, all_healthy = fly_healthy(flight.order, folder / "healthy", Trust.by_hand(flight.order.options))
-    write_flight_folder(healthy, folder / "healthy")
-    cause = cause_of(flight, all_healthy)
+    try:
+        with progress_bar("flying the healthy twins"), ending_in_order():
+            healthy, all_healthy = fly_healthy(flight.order, folder / "healthy", Trust.by_hand(flight.order.options))
+        write_flight_folder(healthy, folder / "healthy")
+        cause = cause_of(flight, all_healthy)
+    except LinkError as error:  # the flight itself is valid
+        return {"caused": f"not known: {error}"}
     flight.judged = with_cause(flight.judged, cause)
     return cause.rows()
 

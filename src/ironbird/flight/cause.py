@@ -16,20 +16,17 @@ with one of them for that.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
 
-from ironbird.errors import LinkError
 from ironbird.flight.autopilot_estimate import AutopilotEstimate
-from ironbird.flight.flight import LOG_ENDINGS, Flight
-from ironbird.flight.healthy import HealthyFlights, Shown, apart_m, own_log, shown_by
+from ironbird.flight.flight import Flight
+from ironbird.flight.healthy import HealthyFlights, Shown, apart_m, own_log, records_of, shown_by
 from ironbird.flight.judge import Judged
 from ironbird.flight.reactions import WITHIN_S
 from ironbird.protocols.own_records import Sight, sight_of
@@ -165,19 +162,12 @@ def _steps(faulted: AutopilotEstimate, own: Shown, healthy: HealthyFlights, *, a
     for number, witness in enumerate(acting):
         injection, sight = witness.injection, None
         if number == 0:
-            with contextlib.suppress(LinkError):
-                logs = [log_file(one.flight) for one in (faulted, healthy.first)]
-                sight = sight_of(injection.fault.id.partition("@")[0], injection.instance, *logs)
+            fault = injection.fault.id.partition("@")[0]
+            own_records = records_of(faulted)
+            if own_records is not None and healthy.records is not None:
+                sight = sight_of(fault, injection.instance, own_records, healthy.records)
         steps.append(Steps(injection.fault.id, sight, away_m, healthy.spread_m, answered))
     return steps
-
-
-def log_file(flight: Flight) -> Path:
-    """The autopilot's own log, the largest if it wrote several; `LinkError` if it left none."""
-    logs = [path for path in flight.logs if path.suffix.lower() in LOG_ENDINGS and path.is_file()]
-    if not logs:
-        raise LinkError("the autopilot left no log of its own")
-    return max(logs, key=lambda path: path.stat().st_size)
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:

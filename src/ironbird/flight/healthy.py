@@ -25,10 +25,11 @@ from ironbird.faults.catalog import KNOWN
 from ironbird.faults.spec import Injection
 from ironbird.files.trust import Trust
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
-from ironbird.flight.flight import Flight, fly
+from ironbird.flight.flight import LOG_ENDINGS, Flight, fly
 from ironbird.flight.order import Order
 from ironbird.flight.reactions import possible_reactions
 from ironbird.flight.systems import repeats
+from ironbird.protocols.own_records import Records, read_records
 from ironbird.rig.system import AutopilotEvent
 from ironbird.vehicles import places as at
 
@@ -59,6 +60,7 @@ class HealthyFlights:
 
     first: AutopilotEstimate
     shown: list[Shown]  # the one as ordered first; a perturbation that had no effect is left out
+    records: Records | None = None  # of sensors in the log of the first
 
     def __len__(self) -> int:
         return len(self.shown)
@@ -106,7 +108,7 @@ def fly_healthy(order: Order, folder: Path, trust: Trust | None = None) -> tuple
             found = shown_by(own_log(_flown(changed, Path(own), trust)))
         if not np.array_equal(found.path_N, shown[0].path_N):
             shown.append(found)
-    return flight, HealthyFlights(first, shown)
+    return flight, HealthyFlights(first, shown, records_of(first))
 
 
 def _flown(order: Order, folder: Path, trust: Trust | None) -> Flight:
@@ -124,6 +126,12 @@ def own_log(flight: Flight) -> AutopilotEstimate:
     raise estimate if isinstance(estimate, LinkError) else OrderError("this control system leaves no log to compare")
 
 
+def records_of(autopilot: AutopilotEstimate) -> Records | None:
+    """The records of sensors in its own log, the largest if it wrote several; None if there are none."""
+    logs = [path for path in autopilot.flight.logs if path.suffix.lower() in LOG_ENDINGS and path.is_file()]
+    return read_records(max(logs, key=lambda path: path.stat().st_size)) if logs else None
+
+
 def shown_by(autopilot: AutopilotEstimate) -> Shown:
     """What a flight showed, by what was received from the autopilot, its own log, and the truth."""
     flight = autopilot.flight
@@ -138,21 +146,15 @@ class KeptHealthy:
 
     def __init__(self, most: int = KEPT) -> None:
         self.most = most
-        self._kept: OrderedDict[str, tuple[HealthyFlights, tempfile.TemporaryDirectory[str]]] = OrderedDict()
+        self._kept: OrderedDict[str, HealthyFlights] = OrderedDict()
 
     def of(self, order: Order, trust: Trust | None = None) -> HealthyFlights:
         """The healthy flights of an order, flown unless another fault of the same order has had them flown."""
         digest = healthy_order(order).digest()
         if digest not in self._kept:
-            folder = tempfile.TemporaryDirectory()
-            self._kept[digest] = fly_healthy(order, Path(folder.name), trust)[1], folder
+            with tempfile.TemporaryDirectory() as folder:
+                self._kept[digest] = fly_healthy(order, Path(folder), trust)[1]
         self._kept.move_to_end(digest)
         while len(self._kept) > self.most:
-            self._kept.popitem(last=False)[1][1].cleanup()
-        return self._kept[digest][0]
-
-    def close(self) -> None:
-        """Remove their logs."""
-        for _, folder in self._kept.values():
-            folder.cleanup()
-        self._kept.clear()
+            self._kept.popitem(last=False)
+        return self._kept[digest]

@@ -134,6 +134,7 @@ MOTION = {
 FAMILIES = {  # faults whose first word does not name a sensor
     "environment.magnetic_anomaly": "mag", "environment.gnss_denied": "gnss",
 }  # fmt: skip
+SENSORS = ("imu", "mag", "gnss", "baro", "range", "flow", "airspeed", "battery")  # families of places
 INSTANCES = ("I", "Inst", "Instance")  # columns of DataFlash records that number the sensor
 
 
@@ -147,15 +148,31 @@ def places_of(fault: str, instance: int | str, ending: str) -> tuple[list[Place]
     return (own, True) if own else (places("imu", 1), False)
 
 
-def sight_of(fault: str, instance: int | str, faulted: Path, healthy: Path) -> Sight:
-    """What the first of two logs shows of a fault; `LinkError` if one of them cannot be read."""
-    ending = faulted.suffix.lower()
-    if ending not in MOTION or healthy.suffix.lower() != ending:
-        raise LinkError(f"{faulted.name} and {healthy.name} are no two logs of one autopilot (.ulg or .BIN)")
-    own, direct = places_of(fault, instance, ending)
+class Records(NamedTuple):
+    """What a log has of sensors and of the true motion, in memory."""
+
+    ending: str  # of the log's name
+    tables: dict[tuple[str, int], Table]  # by name and instance
+
+
+def read_records(log: Path) -> Records:
+    """The records of all sensors in a log; `LinkError` if it cannot be read."""
+    ending = log.suffix.lower()
+    if ending not in MOTION:
+        raise LinkError(f"{log.name} is no log of an autopilot (.ulg or .BIN)")
+    places = _px4_places if ending == ".ulg" else _ardupilot_places
+    own = [place for family in SENSORS for place in places(family, 1)]
     wanted = {place.record for place in (*own, *MOTION[ending])} | {"ERR"}  # written also when all else stands still
-    logs = [_read(path, wanted) for path in (faulted, healthy)]
-    moved_s = min((first for first, *_ in _differences(MOTION[ending], *logs)), default=math.inf)
+    return Records(ending, _read(log, wanted))
+
+
+def sight_of(fault: str, instance: int | str, faulted: Records, healthy: Records) -> Sight:
+    """What the first of two logs shows of a fault; `LinkError` if they are not of one autopilot."""
+    if healthy.ending != faulted.ending:
+        raise LinkError(f"{faulted.ending} and {healthy.ending} are no two logs of one autopilot")
+    own, direct = places_of(fault, instance, faulted.ending)
+    logs = [faulted.tables, healthy.tables]
+    moved_s = min((first for first, *_ in _differences(MOTION[faulted.ending], *logs)), default=math.inf)
     found = min(_differences(own, *logs), default=None, key=lambda entry: entry[0])
     if found is None:
         return Sight("", math.inf, math.nan, "", moved_s, direct)

@@ -62,5 +62,3 @@ def test_faults_of_one_order_share_its_healthy_flights(monkeypatch: pytest.Monke
     kept.of(order_of(2, FAULT))
     kept.of(order_of(3, FAULT))  # the oldest goes
     assert kept.of(order_of(1, FAULT)) is not first and [order.seed for order in flown] == [1, 2, 3, 1]
-    kept.close()
-    assert not kept._kept

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.protocols.autopilot_log import read_autopilot_log
-from ironbird.protocols.own_records import BATTERY_LATE_S, LATE_S, Sight, places_of, sight_of
+from ironbird.protocols.own_records import BATTERY_LATE_S, LATE_S, Sight, places_of, read_records, sight_of
 from ironbird.vehicles.load import load_spec, vehicle_path
 
 LOGS = Path(__file__).parents[2] / "data" / "autopilot_logs"  # what is in them: README.md there
@@ -31,21 +31,21 @@ PX4, ARDUPILOT = LOGS / "common_px4_healthy.ulg", LOGS / "common_ardupilot_healt
 def test_the_faulty_sensor_shows_in_the_log_before_the_vehicle_leaves_its_way(
     fault: str, log: str, healthy: Path, record: str, after_s: tuple[float, float]
 ) -> None:
-    sight = sight_of(fault, 1, LOGS / log, healthy)
+    sight = sight_of(fault, 1, read_records(LOGS / log), read_records(healthy))
     assert sight.seen and sight.direct and sight.record.startswith(record)
     assert after_s[0] <= sight.first_s <= after_s[1] and sight.first_s <= sight.moved_s + 0.1
 
 
 @pytest.mark.parametrize("healthy", [PX4, ARDUPILOT])
 def test_a_log_beside_itself_shows_nothing(healthy: Path) -> None:
-    sight = sight_of("gnss.position_bias", 1, healthy, healthy)
+    sight = sight_of("gnss.position_bias", 1, read_records(healthy), read_records(healthy))
     assert not sight.seen and sight.first_s == math.inf and sight.moved_s == math.inf
     assert sight.sentence() == "its log shows nothing of it"
 
 
 def test_a_sensor_that_only_follows_the_vehicle_off_its_way_is_no_witness() -> None:
     """The second gyroscope is healthy in this flight: it differs because the vehicle turns otherwise."""
-    sight = sight_of("imu.gyro_stuck", 2, LOGS / "common_px4_gyro_stuck.ulg", PX4)
+    sight = sight_of("imu.gyro_stuck", 2, read_records(LOGS / "common_px4_gyro_stuck.ulg"), read_records(PX4))
     assert not sight.seen and sight.first_s > sight.moved_s + 0.1
     assert "only after the vehicle has left its way" in sight.sentence()
 
@@ -64,7 +64,7 @@ def test_what_has_no_record_is_seen_by_the_inertial_sensors() -> None:
 
 def test_two_logs_of_different_autopilots_are_refused() -> None:
     with pytest.raises(LinkError, match="no two logs of one autopilot"):
-        sight_of("mag.bias", 1, PX4, ARDUPILOT)
+        sight_of("mag.bias", 1, read_records(PX4), read_records(ARDUPILOT))
 
 
 @pytest.mark.parametrize(
