@@ -150,6 +150,7 @@ NOT_RUN = {  # the beginning of a command -> why it is not executed here
     "import-a-vehicle: ironbird vehicle import $IRONBIRD_GAZEBO_MODELS": "Gazebo's models: tests/unit/vehicles/imports",
     "hardware-in-the-loop: ironbird fly quad_f450 --control hardware --port /dev/ttyACM0 --beside px4": "PX4 itself",
     "maintainers: ironbird fly quad_f450 --control px4": "PX4 itself in virtual time: tests/autopilots/test_replay.py",
+    "maintainers: ironbird bisect": "a history of PX4: tests/system/test_bisect.py",
     "maintainers: ironbird replay": "PX4 itself: tests/autopilots/test_replay.py",
     "rflysim: ironbird connect rflysim --control px4": "PX4 itself: tests/autopilots/test_rflysim_clients.py",
 }

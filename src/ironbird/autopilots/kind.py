@@ -79,6 +79,13 @@ class AutopilotOptions(Options):
             le=2**63 - 1,
         ),
     ] = 0
+    failures: Annotated[
+        Literal["vehicle", "autopilot"],
+        Field(
+            description="With time virtual and pilot none, who carries out MAV_CMD_INJECT_FAILURE: the vehicle, as "
+            "faults of the catalogue, or the autopilot by itself."
+        ),
+    ] = "vehicle"
     ground_station: Annotated[
         bool,
         Field(description=texts.GROUND_STATION),
@@ -214,7 +221,8 @@ def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = N
     if process.run is None or chosen(task).pilot != "none":
         return None
     port = GROUND_STATION_PORT
-    return Relay(process, port, peer_port=peer_port, script=task.script, outside=port + shift)
+    answers = chosen(task).failures == "vehicle"
+    return Relay(process, port, peer_port=peer_port, script=task.script, outside=port + shift, answers_failures=answers)
 
 
 def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:

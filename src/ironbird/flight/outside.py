@@ -227,6 +227,7 @@ class _Exchanged:
                 next_watch = state.tick + CHUNK_TICKS
             if pilot is not None and self.exchanges % every == 0:
                 pilot.poll(rig)
+                self.twins.add(self.faults, state)  # those that a ground station injected
                 if pilot.finished:
                     return
             if system.failure or system.finished:

@@ -23,7 +23,7 @@ from ironbird.ground.wires import Port, Wire
 from ironbird.host.process import AutopilotProcess
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.protocols.plan_file import TOUCHES, PlanItem
-from ironbird.rig.rig import TrafficReport
+from ironbird.rig.rig import Rig, TrafficReport
 from ironbird.vehicles.kinds import VehicleClass
 from ironbird.world.runner import Feed
 
@@ -138,7 +138,7 @@ class Pilot:
         station.disturb(getattr(rig, "links", None))
         station.receive()
         if self.relay is not None:
-            self.relay.poll(round(1e6 * rig.time_s))
+            self.relay.poll(round(1e6 * rig.time_s), rig if isinstance(rig, Rig) else None)
         station.beat()
         if station.health and not self.passive:  # sent earlier, ArduPilot never began the requested streams
             self._tell_sight(getattr(rig, "sight", None))

@@ -14,8 +14,8 @@ from ironbird.protocols.geodesy import to_local
 from ironbird.protocols.mavlink import dialect, numbers
 from ironbird.rig.commander.abilities import STICKS
 from ironbird.rig.commander.commander import Commander
+from ironbird.rig.failures import Failures
 from ironbird.systems.commanded.mavlink.connections import Channel, Sender
-from ironbird.systems.commanded.mavlink.failures import Failures
 from ironbird.systems.commanded.mavlink.missions import Missions
 from ironbird.systems.commanded.mavlink.modes import ASKED, word_of
 from ironbird.systems.commanded.mavlink.place import Home

@@ -12,9 +12,9 @@ from ironbird.faults.catalog import FAULTS
 from ironbird.protocols.mavlink import numbers
 from ironbird.protocols.mavlink.failures import TYPES, UNITS
 from ironbird.rig.commander.commander import Commander
+from ironbird.rig.failures import FAULT_OF, Failures
 from ironbird.systems.commanded.front import ProgramFront, lasting, until
 from ironbird.systems.commanded.kind import CommandedSystem
-from ironbird.systems.commanded.mavlink.failures import FAULT_OF, Failures
 
 REJECTED = 1
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Protocol
 
 from ironbird.errors import IronbirdError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.protocols.mavlink.failures import TYPES, UNITS
-from ironbird.rig.commander.commander import Commander
 
 OK = TYPES["ok"]
 _SENSOR = {"off": "dropout", "stuck": "stuck", "garbage": "noise", "wrong": "bias", "delayed": "delay"}
@@ -37,10 +37,31 @@ _UNIT_OF = {number: word for word, number in UNITS.items()}
 _TYPE_OF = {number: word for word, number in TYPES.items()}
 
 
+class Breaks(Protocol):
+    """A vehicle whose parts can be made to fail and to work again."""
+
+    def inject(self, injection: Injection) -> str | None:
+        """Begin a fault; returns the reason of a refusal, or None."""
+
+    def end(self, injection: Injection) -> str | None:
+        """End a fault that was begun by the same injection; returns the reason of a refusal, or None."""
+
+
+def has_counterpart(unit: float, how: float) -> bool:
+    """Whether a failure of MAVLink is a fault of the catalogue, or the end of one."""
+    part, kind = _UNIT_OF.get(_number(unit)), _TYPE_OF.get(_number(how))
+    known = {unit_ for unit_, _ in FAULT_OF}
+    return (part, kind) in FAULT_OF or (part in known and kind == _TYPE_OF[OK])
+
+
+def _number(value: float) -> int:
+    return int(value) if math.isfinite(value) else -1
+
+
 class Failures:
     """Failures that ground stations have injected and not ended."""
 
-    def __init__(self, commander: Commander) -> None:
+    def __init__(self, commander: Breaks) -> None:
         self._commander = commander
         self._active: dict[tuple[str, int], list[Injection]] = {}
 

@@ -1,0 +1,1 @@
+"""Bisection: which commit of a control system changed a flight."""
