@@ -163,7 +163,8 @@ STILL = """(shape => {
   document.body.append(place);
   const view = new Scene.View(place, {instruments: false, dark: false}), p = [...shape.start.p];
   const sea = {ground: {height: -60, slope: [0, 0], colour: '#8d8a72'}, water: {height: 0, colour: '#2f6f8f'}};
-  if (['boat', 'submarine'].includes(shape.drawing)) view.setWorld({...sea, things: [], pads: [], movers: [], visibility: 0});
+  const wet = ['boat', 'submarine'].includes(shape.drawing);
+  view.setWorld(wet ? {...sea, things: [], pads: [], movers: [], visibility: 0} : null);
   view.add('it', {shape});
   view.setCamera('orbit');
   view.moving = 0;
