@@ -9,6 +9,8 @@ tools/write_findings_page.py. `writer_of` names the writer of any picture; tests
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +18,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from ironbird.vehicles.names import vehicle_ids
+from ironbird.vehicles.shape import shape_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -152,6 +157,48 @@ def log(path: Path) -> None:
         photograph(Path(name) / "log" / "log.html", path, 1280, 1180)
 
 
+STILL = """(shape => {
+  const place = document.createElement('div'), small = document.createElement('canvas');
+  place.style.cssText = 'position:relative;width:1080px;height:720px';
+  document.body.append(place);
+  const view = new Scene.View(place, {instruments: false, dark: false}), p = [...shape.start.p];
+  const sea = {ground: {height: -60, slope: [0, 0], colour: '#8d8a72'}, water: {height: 0, colour: '#2f6f8f'}};
+  const wet = ['boat', 'submarine'].includes(shape.drawing);
+  view.setWorld(wet ? {...sea, things: [], pads: [], movers: [], visibility: 0} : null);
+  view.add('it', {shape});
+  view.setCamera('orbit');
+  view.moving = 0;
+  if (p[2] < -20) p[2] = -3;
+  view.pose('it', {p, q: shape.start.q, joints: shape.signals.map(() => 0)});
+  view.draw();
+  small.width = 360; small.height = 240;
+  const c = small.getContext('2d');
+  c.imageSmoothingQuality = 'high';
+  c.drawImage(view.canvas, 0, 0, 360, 240);
+  place.remove();
+  return small.toDataURL('image/png').split(',')[1];
+})"""  # a vehicle at its start, drawn three times as large and made small
+
+
+def vehicle(path: Path) -> None:
+    """A vehicle of the catalogue as the scene of the pages draws it; the first picture leaves all of them."""
+    if not _DRAWN:
+        from browser import chromium
+
+        from ironbird.report.page import script_text
+
+        with tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as browser:
+            page = Path(profile) / "page.html"
+            page.write_text(f"<!DOCTYPE html><body></body><script>{script_text('scene.js')}</script>", encoding="utf-8")
+            for name in vehicle_ids():
+                tab = browser.tab(1100, 740)
+                tab.open(page.as_uri())
+                tab.until("document.readyState == 'complete' && typeof Scene == 'object'")
+                _DRAWN[name] = base64.b64decode(tab.js(f"{STILL}({json.dumps(shape_of(name))})"))
+                browser.close_tabs()
+    path.write_bytes(_DRAWN[path.stem])
+
+
 def photograph(page: Path, path: Path, width: int, height: int, first: str = "") -> None:
     """A page from disk as a browser shows it, after some JavaScript."""
     from browser import chromium
@@ -179,6 +226,7 @@ def app(path: Path) -> None:
 
 
 _CLICKED: list[Path] = []
+_DRAWN: dict[str, bytes] = {}
 PICTURES: dict[str, Callable[[Path], None]] = {  # path below docs/ -> what makes it
     **{f"pictures/worlds/{name}.png": world for name in LOOKS},
     "pictures/worlds/sensors.png": sensors,
@@ -188,10 +236,11 @@ PICTURES: dict[str, Callable[[Path], None]] = {  # path below docs/ -> what make
     "pictures/campaign.png": campaign,
     "pictures/log.png": log,
     "pictures/campaign-narrow.png": campaign,
+    **{f"pictures/vehicles/{name}.png": vehicle for name in vehicle_ids()},
     **{f"images/app-{n}.png": app for n in ("fly", "faults", "plots", "world", "connections", "campaigns", "replay")},
 }
 WRITERS = {"vehicles": "tools/write_vehicle_pages.py", "findings": "tools/write_findings_page.py"}
-PHOTOGRAPHS = (flight, campaign, log, app)  # need Chromium
+PHOTOGRAPHS = (flight, campaign, log, app, vehicle)  # need Chromium
 
 
 def writer_of(path: str) -> str:

@@ -133,6 +133,7 @@ def head(name: str) -> list[str]:
     lines += table(("", ""), rows)
     if (FOLDER / NOTES / f"{name}.md").is_file():
         lines += [f"More about this vehicle: [notes]({NOTES}/{name}.md).", ""]
+    lines += [f"![{load_spec(name).title}](../pictures/vehicles/{name}.png)", ""]
     if top_view(loaded(name)):
         lines += [f"![From above]({name}.top.svg)", ""]
     return lines
@@ -425,12 +426,20 @@ def index() -> str:
 
 def gallery() -> str:
     """A picture of every vehicle."""
-    lines = ["# Gallery", "", "Written by `make docs`. Each vehicle from above, drawn from its file.", ""]
+    lines = [
+        "# Gallery",
+        "",
+        "Written by `make docs`. Each vehicle as the 3D scene of the pages draws it, from its file.",
+        "",
+    ]
     for template in sorted({load_spec(name).template for name in vehicle_ids()}):
         lines += [f"## {template.replace('_', ' ').capitalize()}", "", '<div class="gallery" markdown>', ""]
         for name in vehicle_ids():
             if load_spec(name).template == template:
-                lines += [f"[![{name}]({name}.top.svg)]({name}.md) [{load_spec(name).title}]({name}.md)", ""]
+                lines += [
+                    f"[![{name}](../pictures/vehicles/{name}.png)]({name}.md) [{load_spec(name).title}]({name}.md)",
+                    "",
+                ]
         lines += ["</div>", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -41,7 +41,8 @@ def test_the_gallery_shows_every_vehicle(tool: ModuleType) -> None:
     page = (FOLDER / "gallery.md").read_text(encoding="utf-8")
     assert page == tool.gallery(), "run `make docs`"
     for name in vehicle_ids():
-        assert f"({name}.top.svg)" in page and (FOLDER / f"{name}.top.svg").is_file()
+        assert f"(../pictures/vehicles/{name}.png)" in page
+        assert (FOLDER.parent / "pictures" / "vehicles" / f"{name}.png").is_file()
 
 
 def test_every_value_has_its_provenance_and_unit_on_the_page(tool: ModuleType) -> None:

@@ -13,7 +13,6 @@ From the browser: {"do": ACTION, "seq": N, ...} of `ironbird.app.actions`, answe
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import math
@@ -30,10 +29,8 @@ from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.campaign.margins import margin_text
 from ironbird.errors import IronbirdError, RunError, shortened
-from ironbird.flight.flight import Flight
 from ironbird.flight.judge import Judged
 from ironbird.ground.client.attended import Attended
-from ironbird.report.flight.replay import hit
 from ironbird.runtime.log import Log
 from ironbird.vehicles.shape import shape_of
 
@@ -180,19 +177,12 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
     if flight.flight is not None:
         judged = flight.flight.judged
         row |= {"verdict": flight.flight.verdict, "sentence": shortened(judged.sentence, 600), "worst": _worst(judged)}
-        row["hit"] = _hit(flight.flight)
+        row["hit"] = flight.hit
     if flight.commander is not None and flight.state != OVER:
         row |= _autopilot(flight)
     elif flight.pilot is not None:
         row |= _outside(flight.pilot)
     return row
-
-
-@functools.lru_cache(maxsize=32)
-def _hit(flight: Flight) -> str:
-    """What was hit, by its name in the world; asked for several times a second."""
-    found = hit(flight)
-    return str(found["name"]) if found is not None else ""
 
 
 def _worst(judged: Judged) -> str:

@@ -31,6 +31,7 @@ from ironbird.flight.systems import is_outside, kind_of
 from ironbird.flight.witness import Witness
 from ironbird.ground.client.attended import Attended
 from ironbird.ground.wires import Watched
+from ironbird.report.flight.replay import hit
 from ironbird.report.folder import write_flight_folder
 from ironbird.rig.commander.commander import Commander
 from ironbird.rig.commander.obeyed import COMMANDS, Command, Obeyed
@@ -96,6 +97,7 @@ class LiveFlight:
         self.pilot: Attended | None = None
         self._system: ControlSystem | None = None  # in whose seat it is flown
         self.flight: Flight | None = None
+        self.hit = ""  # name of the obstacle that it flew into
         self.failure = ""
         self.deeds: list[Action] = []
         self.twins: list[LiveTwin] = []
@@ -290,6 +292,7 @@ class LiveFlight:
                 flight = fly(self.order)
             if self.folder is not None:
                 write_flight_folder(flight, self.folder)
+            self.hit = (hit(flight) or {}).get("name", "")
             self.flight, self._state = flight, OVER
         except IronbirdError as error:
             self.failure, self._state = str(error), FAILED
