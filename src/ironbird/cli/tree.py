@@ -22,6 +22,7 @@ PLACES = {
     "doctor": "bench:doctor",
     "vehicle.list": "vehicles:list_vehicles",
     "vehicle.show": "vehicles:show",
+    "vehicle.playground": "vehicles:playground",
     "vehicle.check": "vehicles:check_vehicle",
     "vehicle.import": "vehicles:import_vehicle",
     "vehicle.params": "vehicles:params",
@@ -229,7 +230,7 @@ NO_FIGURES = {
     "app", "app.do", "board.run", "case.import", "case.schema", "campaign.export", "campaign.report",
     "connect.autopilot", "connect.calibrate-sticks", "connect.record-sticks", "connect.rflysim",
     "connect.show-sticks", "connect.sticks", "log.convert", "open", "requirement.grammar", "vehicle.board-params",
-    "vehicle.import", "vehicle.schema", "vehicle.set", "vehicle.show", "world.draw",
+    "vehicle.import", "vehicle.playground", "vehicle.schema", "vehicle.set", "vehicle.show", "world.draw",
 }  # fmt: skip
 # Option -> control systems and front ends that declare it, so that a wrong option is answered without loading them
 OWNERS = {

@@ -167,6 +167,25 @@ def show(
     typer.echo(f"picture: {path}")
 
 
+def playground(
+    vehicle: Annotated[
+        list[str] | None, typer.Argument(help="Vehicles of the catalogue, or TOML files; four kinds by default.")
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Write a page on which vehicles fly in the browser, with any fault and wind, from disk and without a network.
+
+    Example: ironbird vehicle playground quad_f450 aerosonde --out playground.html
+    """
+    from ironbird.cli.output import print_report
+    from ironbird.report.playground import VEHICLES, write_playground
+
+    path = out or Path("out") / "playground.html"
+    with errors(), working("writing the playground"):
+        write_playground(path, vehicle or VEHICLES)
+    print_report(path)
+
+
 def import_vehicle(
     file: Annotated[Path, typer.Argument(help="A model of Gazebo, ArduPilot, PX4 or JSBSim.")],
     format: Annotated[

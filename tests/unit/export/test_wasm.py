@@ -73,6 +73,18 @@ def test_a_changed_flight_is_that_of_its_saved_order(whole: Path) -> None:
     assert parse_order(plain) == make_order("quad_f450", control="truth", faults=FAULTS, seed=2**53 + 1, until_s=6.0)
 
 
+def test_further_faults_of_the_catalogue_are_part_of_the_saved_order(whole: Path) -> None:
+    loss = "{id: 'rotor.speed_loss@1', instance: 3, severity: 0.15, start_s: 2, end_s: 3.5}"
+    changes = f"{{also: [{loss}, {{id: 'load.gain@1', severity: 0.25, start_s: 4, shape: 'ramp', rise_s: 0.5}}]}}"
+    sha256, text = said(whole, f"[model.fly(order, {changes}).sha256, orderText(order, {changes})]")
+    order = parse_order(text)
+    assert [fault.text() for fault in order.faults[2:]] == [
+        "rotor.speed_loss@1:instance=3,severity=0.15,start=2,end=3.5",
+        "load.gain@1:severity=0.25,start=4,shape=ramp,rise=0.5",
+    ]
+    assert fly(order).sha256 == sha256
+
+
 def test_a_number_that_differs_in_the_last_bit_is_seen(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "other")
     path = tmp_path / "other/model.json"

@@ -20,6 +20,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.kinds import vehicle_kind
 
 MOST_WIND_MPS = 20.0
+LABEL = "the flight above"
 Control = list[Any]  # name, title, words with # for the value, value, least, most, step
 
 
@@ -30,21 +31,42 @@ def again(flight: Flight) -> Json:
         raise ExportError(f"--flies: a page cannot fly this flight: {why}; leave --flies out")
     if flight.of_object or flight.log.interrupted:
         raise ExportError("--flies: only a whole flight of a vehicle's file can be flown again in a page")
-    panels = _panels(flight)
-    table = prepared(order, model, also=tuple(signal for panel in panels for signal in panel["signals"]))
-    table |= {"sha256": flight.sha256, "panels": panels, "position": at.BODY.position}
-    module = module_of(model)
-    info = _needed(description_of(model, [i.fault for i in order.faults], brief=True), table)
+    description = description_of(model, [injection.fault for injection in order.faults], brief=True)
+    table = flown_table(flight, LABEL)
     left = [row["name"] for row in table["judged"] if row["root"] is None]
     return {
-        "size_kb": f"{len(module) / 1000:.0f}",
-        "module_sha256": info["module_sha256"],
-        "module": _packed(module),
-        "data": _packed(json.dumps({"info": info, "order": table}, allow_nan=False).encode()),
-        "kernel": Markup((PACKAGE / "kernel.js").read_text(encoding="utf-8")),  # a text of this project
+        **shared_values(LABEL),
+        "parts": [part_of(flight, _needed(description, table), table)],
         "left": ", ".join(left),
-        "panels": panels,
-        "controls": {"groups": _groups(order, table["end_s"]), "shrinks": _shrinks(order)},
+        "controls": {"groups": groups_of(order, table["end_s"]), "shrinks": _shrinks(order)},
+    }
+
+
+def shared_values(label: str) -> Json:
+    """Values of the template that are the same for every flight; `label` is what the first flight is called."""
+    kernel = (PACKAGE / "kernel.js").read_text(encoding="utf-8")
+    return {"several": False, "label": label, "kernel": Markup(kernel)}  # a text of this project
+
+
+def flown_table(flight: Flight, label: str) -> Json:
+    """The prepared order of a flight, with its hash and the plots that a page draws."""
+    panels = _panels(flight)
+    table = prepared(flight.order, flight.model, also=tuple(signal for panel in panels for signal in panel["signals"]))
+    return table | {"sha256": flight.sha256, "panels": panels, "position": at.BODY.position, "label": label}
+
+
+def part_of(flight: Flight, description: Json, table: Json, suffix: str = "") -> Json:
+    """Module and data of one flight, as they stand in a page."""
+    module = module_of(flight.model)
+    return {
+        "suffix": suffix,
+        "title": flight.vehicle.spec.title or flight.vehicle.id,
+        "size_kb": f"{len(module) / 1000:.0f}",
+        "module_sha256": description["module_sha256"],
+        "model_sha256": flight.model.model_hash,
+        "sha256": flight.sha256,
+        "module": _packed(module),
+        "data": _packed(json.dumps({"info": description, "order": table}, allow_nan=False).encode()),
     }
 
 
@@ -89,7 +111,7 @@ def _panel(title: str, unit: str, kind: str, *entries: str, factor: float = 1.0)
     return {"title": title, "unit": unit, "kind": kind, "signals": paths, "entries": list(entries), "factor": factor}
 
 
-def _groups(order: Order, end_s: float) -> list[Json]:
+def groups_of(order: Order, end_s: float) -> list[Json]:
     """Sliders by what they change."""
     groups: list[Json] = []
     for number, injection in enumerate(order.faults):

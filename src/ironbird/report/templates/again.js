@@ -2,6 +2,8 @@
 // The flight once more, in this browser: a worker with the kernel as WebAssembly, sliders, plots of both flights.
 const Again = (() => {
   const part = (name) => document.querySelector(`[data-again=${name}]`);
+  const given = JSON.parse(document.getElementById("again-controls")?.textContent || "null");
+  let vehicle = ""; // on a page of several: whose data are used
   const bytesOf = (id) => Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (c) => c.charCodeAt(0));
 
   // Runs in the worker, behind the text of kernel.js: takes the data once, then flies what it is asked for.
@@ -41,7 +43,7 @@ const Again = (() => {
       else if (answer) { const [done, fail] = answer; answer = null; if (said.problem) fail(new Error(said.problem)); else done(said); }
     };
     worker.onerror = (event) => { if (answer) { const [, fail] = answer; answer = null; fail(new Error(event.message || "this browser runs no workers in a page from disk")); } };
-    started = ask({ module: bytesOf("again-module"), data: bytesOf("again-data") }).then((said) => { order = said.order; URL.revokeObjectURL(address); return said; });
+    started = ask({ module: bytesOf(`again-module${vehicle}`), data: bytesOf(`again-data${vehicle}`) }).then((said) => { order = said.order; URL.revokeObjectURL(address); return said; });
     return started;
   }
 
@@ -100,8 +102,8 @@ const Again = (() => {
     const speed = Math.round(latest.time_s[latest.time_s.length - 1] / latest.seconds);
     const flown = `${end(latest)}; computed in ${latest.seconds.toFixed(2)} s, ${speed} times real time.`;
     part("said").textContent = same
-      ? (equal ? `Equal to the flight above, bit for bit. ${flown}` : `NOT equal to the flight above. ${flown}`)
-      : flown + (equal ? " The same bytes as the flight above." : "");
+      ? (equal ? `Equal to ${order.label}, bit for bit. ${flown}` : `NOT equal to ${order.label}. ${flown}`)
+      : flown + (equal ? ` The same bytes as ${order.label}.` : "");
     hash.className = same ? (equal ? "equal" : "unequal") : "";
     hash.textContent = (equal ? "✓ " : same ? "✗ " : "") + latest.sha256;
     const badge = { holds: "pass", broken: "fail", "not judged": "plain" };
@@ -111,7 +113,7 @@ const Again = (() => {
       name.append(now.name === now.formula ? "" : now.name, document.createElement("br"), formula);
       if (now.name === now.formula) name.replaceChildren(formula);
       row.append(name);
-      for (const [label, judgement] of [["the flight above", original.judgements[i]], ["now", now]]) {
+      for (const [label, judgement] of [[order.label, original.judgements[i]], ["now", now]]) {
         const cell = document.createElement("td"), mark = document.createElement("span");
         cell.dataset.label = label;
         mark.className = `badge ${badge[judgement.status]}`;
@@ -158,14 +160,24 @@ const Again = (() => {
     return { type: "scatter", mode: "lines", x: none, y: none, name, label: name, unit: "", line: { color: ink, width, dash }, zorder };
   }
 
+  function card(panel) { // the place of a plot, with its title
+    const made = document.createElement("div"), title = document.createElement("h3"), unit = document.createElement("small"), place = document.createElement("div");
+    made.className = "card panel"; place.className = "plot"; place.dataset.title = panel.title;
+    unit.textContent = panel.unit;
+    title.append(panel.title, " ", unit);
+    made.append(title, place);
+    document.getElementById("again-plots").append(made);
+    return place;
+  }
+
   function plots() {
-    const last = original.time_s[original.time_s.length - 1], view = JSON.parse(document.getElementById("figures").dataset.range);
-    group = new Plots.Group([0, Math.max(view[1], last)]);
-    const both = () => [curve("the flight above", "var(--idle)", "solid", 1.6, -1), curve("now", "var(--c0)", "solid", 1.8, 1)];
+    for (const id of ["again-plots", "again-plan"]) document.getElementById(id).replaceChildren();
+    group = new Plots.Group([0, 1.01 * order.end_s]);
+    const both = () => [curve(order.label, "var(--idle)", "solid", 1.6, -1), curve("now", "var(--c0)", "solid", 1.8, 1)];
     const layout = { height: 190, margin: { l: 62, r: 30, t: 20, b: 30 }, shapes: [] };
-    order.panels.forEach((panel, i) => {
+    order.panels.forEach((panel) => {
       const data = both().map((c) => ({ ...c, unit: panel.unit }));
-      group.add(document.getElementById(`again-${i}`), { kind: "time", data, layout: { ...layout, xaxis: { ticksuffix: " s" }, yaxis: { zeroline: true } } });
+      group.add(card(panel), { kind: "time", data, layout: { ...layout, xaxis: { ticksuffix: " s" }, yaxis: { zeroline: true } } });
     });
     const equal = { xaxis: { scaleanchor: "y", ticksuffix: " m" }, yaxis: {} };
     group.add(document.getElementById("again-plan"), { kind: "path", data: both(), layout: { ...layout, height: 300, ...equal } });
@@ -178,7 +190,7 @@ const Again = (() => {
 
   function draw() {
     if (!group) plots();
-    const flights = { "the flight above": original, now: latest };
+    const flights = { [order.label]: original, now: latest };
     const fill = (figure, x, y) => {
       for (const trace of figure.curves) {
         trace.x = x(flights[trace.name]);
@@ -196,8 +208,8 @@ const Again = (() => {
 
   function shades() { // faults that begin at a time that is known
     const changed = latest.changes.faults || {};
-    return order.order.faults.flatMap((fault, i) => {
-      const now = { ...fault, ...changed[i] };
+    const ordered = order.order.faults.map((fault, i) => ({ ...fault, ...changed[i] }));
+    return [...ordered, ...(latest.changes.also || [])].flatMap((now) => {
       if (now.when) return [];
       const x1 = Math.min(now.end_s ?? Infinity, group.whole[1]);
       return [{ type: "rect", x0: now.start_s, x1, fillcolor: "var(--fault-span)" }];
@@ -214,9 +226,25 @@ const Again = (() => {
       const [table, key, entry] = name.split("."), now = name === "seed" ? input.value : Number(input.value);
       if (table === "seed") found.seed = now;
       else if (table === "wind") (found.wind ??= {})[key] = now;
+      else if (table === "also") continue;
       else ((found.faults ??= {})[key] ??= {})[entry] = now;
     }
+    const fault = chosen();
+    if (fault) found.also = [fault];
     return found;
+  }
+
+  function chosen() { // a fault of the list, on a page that has one
+    const list = part("fault");
+    if (!list || !list.value) return null;
+    const known = given.vehicles[vehicle.slice(1)].faults[list.value], on = part("instance").value;
+    const value = (name) => Number(inputs.find(([one]) => one === name)[1].value);
+    return {
+      id: list.value,
+      ...(on ? { instance: /^\d+$/.test(on) ? Number(on) : on } : {}),
+      ...(known.has_severity ? { severity: value("also.severity") } : {}),
+      start_s: value("also.start_s"),
+    };
   }
 
   function refused() { // why the values cannot be flown
@@ -302,10 +330,70 @@ const Again = (() => {
     URL.revokeObjectURL(link.href);
   }
 
+  // ---------------------------------------------------------------- several vehicles
+
+  function options(list, pairs, none) {
+    list.replaceChildren(...(none ? [new Option(none, "")] : []), ...pairs.map(([value, words]) => new Option(words, value)));
+  }
+
+  function use(name) { // another vehicle
+    const own = given.vehicles[name];
+    stop();
+    [vehicle, original, latest, group, order] = [`-${name}`, null, null, null, null];
+    inputs.length = 0;
+    part("vehicle").value = name;
+    part("controls").replaceChildren();
+    const titles = Object.entries(own.faults).map(([id, { summary }]) => [id, `${id.split("@")[0]}: ${summary}`]);
+    options(part("fault"), titles, "none");
+    controls(own.groups);
+    parts();
+  }
+
+  function parts() { // of the vehicle that can have the fault
+    const known = given.vehicles[vehicle.slice(1)].faults[part("fault").value];
+    options(part("instance"), known ? known.parts.map((one) => [one, one || "-"]) : [], "");
+    part("instance").closest("label").hidden = !known || known.parts.length < 2;
+    const severity = inputs.find(([name]) => name === "also.severity")[1].closest("label");
+    severity.hidden = !known?.has_severity;
+    part("words").textContent = known ? `Severity: ${known.severity}.` : "";
+    part("shrink").hidden = !known?.has_severity;
+    moved(false);
+  }
+
+  function link() { // what is flown, behind the # of the address
+    const values = Object.fromEntries(inputs.filter(([, input, value]) => input.value !== String(value)).map(([name, input]) => [name, input.value]));
+    return `#${encodeURIComponent(JSON.stringify({ vehicle: vehicle.slice(1), fault: part("fault").value, instance: part("instance").value, ...values }))}`;
+  }
+
+  function opened() { // an order in the address; only numbers and names of this page are taken from it
+    if (location.hash.length < 2) return;
+    try {
+      if (location.hash.length > 2000) throw new Error("it is too long");
+      const asked = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+      if (!Object.hasOwn(given.vehicles, asked.vehicle)) throw new Error(`there is no vehicle '${String(asked.vehicle).slice(0, 40)}' on this page`);
+      use(asked.vehicle);
+      if (asked.fault && !Object.hasOwn(given.vehicles[asked.vehicle].faults, asked.fault)) throw new Error(`${asked.vehicle} cannot have the fault '${String(asked.fault).slice(0, 40)}'`);
+      part("fault").value = asked.fault || "";
+      parts();
+      part("instance").value = asked.instance || part("instance").value;
+      for (const [name, input] of inputs) if (Object.hasOwn(asked, name)) input.value = String(asked[name]);
+      moved(true);
+    } catch (error) {
+      part("said").textContent = `The address of this page holds no order: ${error.message}.`;
+    }
+  }
+
   const view = document.getElementById("again-view");
   if (view) {
-    const { groups, shrinks } = JSON.parse(document.getElementById("again-controls").textContent);
-    controls(groups);
+    if (given.vehicles) {
+      options(part("vehicle"), Object.entries(given.vehicles).map(([name, { title }]) => [name, title]));
+      part("vehicle").addEventListener("change", () => { use(part("vehicle").value); fly({}); });
+      part("fault").addEventListener("change", () => { parts(); moved(true); });
+      part("instance").addEventListener("change", () => moved(true));
+      document.addEventListener("ironbird:flown", () => history.replaceState(null, "", link()));
+      use(given.first);
+      opened();
+    } else controls(given.groups);
     part("fly").addEventListener("click", () => {
       const now = changes();
       if (!Object.keys(now).length) original = null; // computed anew
@@ -314,8 +402,8 @@ const Again = (() => {
     part("stop").addEventListener("click", stop);
     part("reset").addEventListener("click", () => { for (const [, input, value] of inputs) input.value = value; moved(true); });
     part("save").addEventListener("click", save);
-    part("shrink").hidden = !shrinks;
-    part("shrink").addEventListener("click", () => shrink(shrinks));
+    if (!given.vehicles) part("shrink").hidden = !given.shrinks;
+    part("shrink").addEventListener("click", () => shrink(given.vehicles ? "also.severity" : given.shrinks));
   }
   return { fly, get latest() { return latest; }, get original() { return original; }, get busy() { return busy; } };
 })();

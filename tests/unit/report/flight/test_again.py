@@ -99,7 +99,7 @@ def test_a_changed_flight_is_drawn_judged_and_repeats_as_an_order(tab: Tab) -> N
     assert [text.split()[0] for text in shown] == [j.status for j in again.judged.judgements]
     assert "broken" in " ".join(shown)
     tab.js("document.getElementById('again-plots').scrollIntoView({behavior: 'instant'})")
-    tab.until("document.getElementById('again-0').dataset.drawn > 0")
+    tab.until("document.querySelector('#again-plots .plot').dataset.drawn > 0")
 
 
 def test_the_smallest_severity_that_breaks_it_is_found(tab: Tab, flight: Flight) -> None:

@@ -83,6 +83,8 @@ export interface Changes {
   wind?: { speed_mps?: number; from_deg?: number; turbulence_mps?: number };
   /** By the place of the fault in the order. */
   faults?: Record<number, Partial<Fault>>;
+  /** Further faults of the catalogue, without conditions. */
+  also?: Fault[];
   until_s?: number;
 }
 

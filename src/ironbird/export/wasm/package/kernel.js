@@ -8,6 +8,7 @@ const PIECE_TICKS = 2000; // between two looks at the limit of time and at the p
 const LIMIT_S = 60; // of computing, if the caller says nothing
 const LONGEST_S = 3600; // of one run
 const MOST_SEED = 2n ** 64n - 1n;
+const CHANGES = ["seed", "wind", "faults", "also", "until_s"]; // of a prepared flight
 const EFFECTS = { replace: 0, scale: 1, offset: 2 };
 const SHAPES = { step: 0, ramp: 1, intermittent: 2 };
 const POINTERS = new Set(["x", "xd", "held", "param", "input", "seed", "stop_tick", "stop_reason", "stop_row", "events",
@@ -139,31 +140,39 @@ export class Model {
     if (changes.wind !== undefined) {
       for (const [path, value] of Object.entries(windOf(flight, order.wind))) run.setParam(path, value);
     }
-    for (const fault of order.faults) run.inject(fault, flight.conditions);
+    for (const fault of [...order.faults, ...order.also]) run.inject(fault, flight.conditions);
     return run;
   }
 
   /** Fly a prepared flight to its end: with `changes` of seed, wind, faults or length, another one. */
   fly(flight, changes = {}, options = {}) {
     const run = this.prepare(flight, changes), until_s = changes.until_s ?? flight.end_s;
+    const hashed = this.#hashed(flight, changes.also ?? []);
     const log = run.run(until_s, {
-      log: flight.log, log_s: flight.order.log_s, watch: flight.watched, cell: flight.cell, ...options,
+      log: Object.keys(this.info.signals).filter((path) => hashed.includes(path) || flight.log.includes(path)), log_s: flight.order.log_s, watch: flight.watched, cell: flight.cell, ...options,
     });
     const { stop } = run;
-    return { run, log, stop, judgements: judge(flight, log, stop, run.time_s), sha256: log.sha256(flight.hashed), seconds: run.seconds };
+    return { run, log, stop, judgements: judge(flight, log, stop, run.time_s), sha256: log.sha256(hashed), seconds: run.seconds };
+  }
+
+  /** Signals that the hash of a flight covers: those of the order, and where further faults show, in the order of the model. */
+  #hashed(flight, also) {
+    const shown = also.map(({ id, instance }) => this.info.faults[id]?.witness.replace("{instance}", String(instance ?? 1)));
+    return Object.keys(this.info.signals).filter((path) => flight.hashed.includes(path) || shown.includes(path));
   }
 }
 
 /** The parts of an order that a page may change, with the changes made. */
 export function changed(flight, changes) {
   for (const key of Object.keys(changes)) {
-    if (!["seed", "wind", "faults", "until_s"].includes(key)) unknown("change", key, ["seed", "wind", "faults", "until_s"]);
+    if (!CHANGES.includes(key)) unknown("change", key, CHANGES);
   }
   const faults = flight.order.faults.map((fault, i) => ({ ...fault, ...changes.faults?.[i] }));
   return {
     seed: changes.seed ?? BigInt(flight.order.seed),
     wind: { ...flight.order.wind, ...changes.wind },
     faults,
+    also: changes.also ?? [],
     until_s: changes.until_s ?? flight.order.until_s,
   };
 }
@@ -673,6 +682,9 @@ export function judge(flight, log, stop, end_s) {
   });
 }
 
+/** A number as TOML has it, always with a point or an exponent. */
+function floatText(value) { return /[.e]/.test(String(value)) ? String(value) : `${value}.0`; }
+
 /** The order of a flight with changes as TOML, for `ironbird repeat`: Python reads back the very numbers. */
 export function orderText(flight, changes = {}) {
   const order = changed(flight, changes), left = new Set(Object.keys(changes).filter((key) => key === "until_s"));
@@ -680,8 +692,15 @@ export function orderText(flight, changes = {}) {
     if (i % 2 === 0) return piece;
     const value = piece.split(".").reduce((table, key) => table[key], order);
     left.delete(piece);
-    return typeof value === "bigint" || piece === "seed" ? String(value) : /[.e]/.test(String(value)) ? String(value) : `${value}.0`;
+    return piece === "seed" ? String(value) : floatText(value);
   });
   if (left.size > 0) refuse("the order has no end of its own (until_s): make one that has, to save another");
+  for (const fault of order.also) {
+    text.push("\n[[order.faults]]\n");
+    for (const [key, value] of Object.entries({ shape: "step", ...fault })) {
+      const whole = key === "axis" || (key === "instance" && typeof value === "number");
+      text.push(`${key} = ${typeof value === "string" ? JSON.stringify(value) : whole ? value : floatText(value)}\n`);
+    }
+  }
   return text.join("");
 }
