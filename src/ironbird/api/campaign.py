@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from ironbird.campaign.session import begun_campaign, store_with
 from ironbird.errors import IronbirdWarning, StoreError
 from ironbird.flight.words import VERDICTS
 from ironbird.report.campaign_folder import write_campaign_folder
+from ironbird.report.picture import Picture
+from ironbird.report.pictures import campaign_picture
 from ironbird.report.table import table_of, write_table
 
 if TYPE_CHECKING:
@@ -154,6 +157,30 @@ class Campaign:
         """
         with self._reading() as store:
             return write_campaign_folder(store, self._stored, Path(folder) if folder is not None else self.folder)
+
+    def plot(self, *across: str, requirement: str = "") -> Picture:
+        """Plot margins of the flights: their histogram, and over varied parameters, a point for each flight.
+
+        Parameters
+        ----------
+        *across : str
+            Names of varied parameters; the first three by default.
+        requirement : str, optional
+            Name of the requirement; by default the first with finite margins.
+
+        Returns
+        -------
+        Picture
+            A notebook shows it in place, `save("file.html")` writes it as a page.
+
+        Examples
+        --------
+        >>> campaign.plot("wind.speed_mps", requirement="attitude_limit")  # doctest: +SKIP
+        """
+        return campaign_picture(self.name, self.flights, *across, requirement=requirement)
+
+    def _repr_html_(self) -> str:
+        return self.plot()._repr_html_() if self.flights else f"<p>{escape(repr(self))}</p>"
 
     def diff(self, after: Campaign | str, *, other_meaning: bool = False) -> Difference:
         """Compare this campaign (before) with a later one, flight by flight.

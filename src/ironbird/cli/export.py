@@ -36,7 +36,8 @@ def export_model(
     kind: Annotated[
         str,
         typer.Argument(
-            help="c, library, rflysim, fmu2, fmu3, wasm, cortex-m, realtime; see --list.", autocompletion=export_names
+            help="c, library, rflysim, fmu2, fmu3, wasm, cortex-m, realtime, policy; see --list.",
+            autocompletion=export_names,
         ),
     ],
     vehicle: VehicleArgument,

@@ -18,6 +18,7 @@ EXPORTERS: Registry[Exporter] = Registry(
         "fmu3": "ironbird.export.fmu.exporter:FMU3",
         "cortex-m": "ironbird.export.cortex_m.exporter:CORTEX_M",
         "realtime": "ironbird.export.realtime.exporter:REALTIME",
+        "policy": "ironbird.export.policy.exporter:POLICY",
         "wasm": "ironbird.export.wasm.exporter:WASM",
     },
     Exporter,

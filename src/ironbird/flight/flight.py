@@ -15,6 +15,7 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError, UnknownNameError
+from ironbird.files.pictures import picture_of
 from ironbird.files.trust import Trust
 from ironbird.files.work import working
 from ironbird.flight.derived import derived, short_names
@@ -107,6 +108,33 @@ class Flight(Flown):
     def __repr__(self) -> str:
         flown = f"'{self.order.vehicle}' under {self.order.control}, {self.ended_s:g} s"
         return f"<Flight of {flown}: {self.verdict}, {self.outcome}>"
+
+    def plot(self, *signals: str) -> Any:
+        """Plot signals over time with the faults shaded; a notebook shows the result in place.
+
+        Parameters
+        ----------
+        *signals : str
+            Paths or short names, for example `body.euler`, `height`; none: the replay and the first plots of the page.
+
+        Returns
+        -------
+        Picture
+            Its `save("file.html")` writes it as a page.
+
+        Raises
+        ------
+        UnknownNameError
+            If the log has no such signal.
+
+        Examples
+        --------
+        >>> flight.plot("body.euler", "height").save("out/attitude.html")  # doctest: +SKIP
+        """
+        return picture_of("flight", self, *signals)
+
+    def _repr_html_(self) -> str:
+        return self.plot()._repr_html_()
 
     @property
     def verdict(self) -> str:

@@ -34,6 +34,7 @@ OUTSIDE: Registry[Kind] = Registry(
         "fmu-plant": "ironbird.systems.fmu.kind:FMU_PLANT",
         "autopilot_image": "ironbird.systems.autopilot_image.kind:AUTOPILOT_IMAGE",
         "chips": "ironbird.systems.chips.kind:CHIPS",
+        "policy": "ironbird.systems.policy.kind:POLICY",
     },
     "ironbird.rig.system:Kind",
     what="control system",

@@ -17,7 +17,8 @@ from ironbird.gym.parallel import ManyVehiclesEnv, parallel_env
 from ironbird.gym.randomise import Randomisation
 from ironbird.gym.registry import IDS, make_task, register
 from ironbird.gym.task import Goal, Task
-from ironbird.gym.tasks import Gates, Hover, Landing, Tracking
+from ironbird.gym.tasks.multicopter import Gates, Hover, Landing, Tracking
+from ironbird.gym.tasks.waypoint import Waypoint
 
 __all__ = [
     "Gates",
@@ -33,6 +34,7 @@ __all__ = [
     "Tracking",
     "VehicleEnv",
     "VehicleVectorEnv",
+    "Waypoint",
     "make_task",
     "parallel_env",
     "register",

@@ -76,7 +76,8 @@ class Rollout:
         paths = [path for path, _ in task.observed]
         logged = list(dict.fromkeys([*paths, *self.judge.paths, *self._needed(wake)]))
         self.episodes = Episodes(model, count, paths=logged, every=every, varied=varied, events=events, threads=threads)
-        self.action_fields, actions = self._actions(task.normalise)
+        self.action_fields, self.actions = self._actions(task.normalise)
+        actions = self.actions
         observed = self._observed(task.normalise)
         self.observation_fields = [f for _, f in observed]
         self.observation_space, self.action_space = box(self.observation_fields), action_box(actions)

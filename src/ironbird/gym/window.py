@@ -1,6 +1,7 @@
 """A window for `render_mode="human"`: a page on this machine's own address that shows the newest picture, as a film.
 
-It needs no display where the program runs: a browser on another machine can open it through a tunnel.
+It needs no display where the program runs: the address can be opened from a browser on
+another machine through a tunnel.
 """
 
 from __future__ import annotations

@@ -278,6 +278,30 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
     return {"names": names, "rows": sorted(table, key=lambda row: -(row["broken"] + row["errors"]))}
 
 
+def margin_plots(requirement: str, flights: Sequence[FlightResult], varied: Sequence[str]) -> list[str]:
+    """Histogram of a requirement's margins, and its margins over varied parameters; none if it is only a flag."""
+    judged = [(f, j) for f in flights for j in f.judgements if j.name == requirement]
+    if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two values: the table shows it
+        return []
+    factor, unit = next((scale for _, j in judged if (scale := scale_of(j))[1]), (1.0, ""))
+    words = f"{requirement}: margin" + (f" ({unit})" if unit else "")
+    verdicts = [(factor * j.margin, "fail" if j.margin < 0 else PASS) for _, j in judged]
+    plots = [histogram_plot(requirement, unit, verdicts)]
+    for name in varied:
+        points = [
+            Point(
+                f.values[name],
+                factor * j.margin,
+                f.verdict,
+                f"{f.id}: {f.verdict}, {_values(f)}, margin {margin_text(j)}",
+            )
+            for f, j in judged
+            if name in f.values
+        ]
+        plots.append(scatter_plot(words, name, points))
+    return plots
+
+
 def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Json]:
     """Histogram of each requirement's margins, and its margins over each varied parameter, case by case."""
     groups: dict[str, list[FlightResult]] = {}
@@ -291,25 +315,7 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
             continue
         plots = []
         for requirement in dict.fromkeys(j.name for f in flights for j in f.judgements):
-            judged = [(f, j) for f in flights for j in f.judgements if j.name == requirement]
-            if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two values: the table above shows it
-                continue
-            factor, unit = next((scale for _, j in judged if (scale := scale_of(j))[1]), (1.0, ""))
-            words = f"{requirement}: margin" + (f" ({unit})" if unit else "")
-            verdicts = [(factor * j.margin, "fail" if j.margin < 0 else PASS) for _, j in judged]
-            plots.append(histogram_plot(requirement, unit, verdicts))
-            for name in varied:
-                points = [
-                    Point(
-                        f.values[name],
-                        factor * j.margin,
-                        f.verdict,
-                        f"{f.id}: {f.verdict}, {_values(f)}, margin {margin_text(j)}",
-                    )
-                    for f, j in judged
-                    if name in f.values
-                ]
-                plots.append(scatter_plot(words, name, points))
+            plots += margin_plots(requirement, flights, varied)
         if not any(plots) and varied:  # flags alone: which values fail
             for name in varied:
                 points = [

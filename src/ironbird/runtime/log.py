@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.files.csv_text import harmless
+from ironbird.files.pictures import picture_of
 from ironbird.files.whole import replacing
 from ironbird.model.signal import Signal, entry_names
 from ironbird.runtime.border import ticks_of
@@ -157,6 +158,30 @@ class Log:
         span = f"{self.time_s[0]:g} to {self.time_s[-1]:g} s" if len(self.time_s) else "no rows"
         lanes = f"{self.lanes} lane{'s' * (self.lanes > 1)}"
         return f"<Log: {len(self.plan.signals)} signals, {len(self.time_s)} rows, {span}, {lanes}>"
+
+    def plot(self, *signals: str, lanes: Sequence[int] = ()) -> Any:
+        """Plot signals over time; a notebook shows the result in place.
+
+        Parameters
+        ----------
+        *signals : str
+            Paths, or short names in the log of a flight; the first three signals by default.
+        lanes : sequence of int, optional
+            Lanes to show; the first eight by default.
+
+        Returns
+        -------
+        Picture
+            Its `save("file.html")` writes it as a page.
+
+        Examples
+        --------
+        >>> log.plot("body.p_NB_N", lanes=[0, 1]).save("out/paths.html")  # doctest: +SKIP
+        """
+        return picture_of("log", self, *signals, lanes=lanes)
+
+    def _repr_html_(self) -> str:
+        return self.plot()._repr_html_()
 
     @staticmethod
     def empty(plan: LogPlan, state: RunState, first: int, last: int, watch: Sequence[Sequence[Predicate]] = ()) -> Log:

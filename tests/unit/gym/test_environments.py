@@ -18,6 +18,8 @@ from ironbird.flight.derived import derived_from
 from ironbird.flight.prepare import events_of
 from ironbird.gym.rollout import Rollout
 from ironbird.gym.task import Goal, Seen
+from ironbird.gym.tasks.deck import Deck
+from ironbird.gym.tasks.lemniscate import Lemniscate
 from ironbird.model.signal import entry_names
 from ironbird.requirements.robustness import Evaluation
 from ironbird.requirements.trace import Trace
@@ -392,3 +394,95 @@ def test_options_of_a_reset_change_what_is_drawn() -> None:
         env.reset(options={"wind": 3.0})
     with pytest.raises(RunError, match="make the environment with these"):
         env.reset(options={"scale": {"body.inertia": (0.9, 1.1)}})
+
+
+def by_hand(seen: np.ndarray) -> np.ndarray:
+    """Normalised throttles of a hand-written attitude and position controller for the task Waypoint on the F450."""
+    way, velocity, down, rates = seen[3:6] * 3.0, seen[6:9] * 4.0, seen[9:12], seen[:3] * 6.0
+    push = np.clip(0.9 * way - 1.3 * velocity, -3.0, 3.0)  # wanted acceleration, body axes
+    lean = np.array([push[1], -push[0]]) / 9.81  # roll, pitch that give it
+    tilt = np.array([down[1], -down[0]])
+    moment = 0.9 * (np.clip(lean, -0.35, 0.35) - tilt) - 0.16 * rates[:2]
+    lift = -0.05 * float(push @ down) * 1.5
+    front_right, back_left, front_left, back_right = (
+        lift + 0.3 * (sr * moment[0] + sp * moment[1]) for sr, sp in ((-1, 1), (1, -1), (1, 1), (-1, -1))
+    )
+    yaw = -0.03 * rates[2]
+    return np.array([front_right + yaw, back_left + yaw, front_left - yaw, back_right - yaw], np.float32)
+
+
+def test_a_simple_controller_beats_doing_nothing_at_a_waypoint() -> None:
+    returns = {}
+    for name, policy in {"nothing": lambda seen: np.zeros(4, np.float32), "by hand": by_hand}.items():
+        env = gymnasium.make("ironbird/Waypoint-v0", normalise=True)
+        returns[name] = 0.0
+        for seed in range(6):
+            seen, _ = env.reset(seed=seed)
+            over = cut = False
+            while not (over or cut):
+                seen, reward, over, cut, _ = env.step(policy(seen))
+                returns[name] += float(reward)
+        env.close()
+    assert returns["by hand"] > returns["nothing"] + 300.0, returns
+
+
+@pytest.mark.parametrize("name", [name for name in learning.IDS if "Waypoint" not in name])
+def test_going_for_the_target_beats_standing_still(name: str) -> None:
+    """Set-points of velocity by hand, with the vehicle's own controller below, against set-points of zero."""
+    returns = {}
+    for gain in (0.0, 1.2):
+        env = gymnasium.make(name, level="velocity")
+        inner = env.unwrapped
+        assert isinstance(inner, learning.VehicleEnv)
+        returns[gain] = 0.0
+        for seed in range(4):
+            env.reset(seed=seed)
+            over = cut = False
+            while not (over or cut):
+                rollout = inner.rollout
+                signals = rollout.task.signals(rollout.seen, rollout.memory)
+                way = signals.get("to_gate", signals.get("to_target"))
+                way = (
+                    rollout.task.target(rollout.memory, rollout.seen.time_s) - rollout.positions()
+                    if way is None
+                    else way
+                )
+                if "to_gate" in signals:  # through the gate, not up to it
+                    way = way + signals["gate_normal"]
+                wanted = gain * way[0] + (gain > 0) * signals.get("target_velocity", np.zeros((1, 3)))[0]
+                if type(rollout.task) is learning.Landing:
+                    wanted = np.append(wanted[:2], 0.4 if gain else 0.0)
+                _, reward, over, cut, _ = env.step(np.clip(wanted, -2.5, 2.5).astype(np.float32))
+                returns[gain] += float(reward)
+        env.close()
+    assert returns[1.2] > returns[0.0] + 20.0, returns
+
+
+def test_a_figure_of_eight_has_the_velocity_that_it_says() -> None:
+    task, rng = Lemniscate(), np.random.default_rng(2)
+    memory = np.stack([task.draw(rng)[1] for _ in range(5)])
+    for time_s in np.linspace(0.0, 9.0, 7):
+        at_s = np.full(5, time_s)
+        seen = Seen({at.BODY.position: np.zeros((5, 3))}, at_s)
+        before, after = (task.target(memory, at_s + sign * 1e-5) for sign in (-1, 1))
+        assert task.signals(seen, memory)["target_velocity"] == pytest.approx((after - before) / 2e-5, abs=1e-6)
+    along = task.target(memory, np.zeros(5)) - [0.0, 0.0, -10.0]
+    assert np.linalg.norm(along, axis=1) == pytest.approx(memory[:, 0])  # begins at its end
+
+
+def test_a_deck_is_reached_from_above_in_its_middle_and_with_its_speed() -> None:
+    """Near, slow and in the middle; too fast; beside it; above it; through it."""
+    task = Deck()
+    memory = np.tile([1.0, 0.0, 0.5, 1.0, 0.0, 0.0], (5, 1))
+    deck = task.target(memory, np.zeros(5))
+    velocity = np.tile([1.0, 0.0, -0.5], (5, 1))  # the deck's own at this moment
+    places = deck + np.array([[0.1, 0, -0.1], [0.1, 0, -0.1], [0.6, 0, -0.1], [0, 0, -1.0], [0.6, 0, 0.1]])
+    seen = Seen({at.BODY.position: places, at.BODY.velocity: velocity}, np.zeros(5))
+    seen.columns[at.BODY.velocity][1] += [0.0, 0.0, 1.0]
+    signals = task.signals(seen, memory)
+    after, _, done = task.after(seen, signals, memory)
+    assert done.tolist() == [True, False, False, False, False]
+    assert after[:, 5].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    late = Seen({at.BODY.position: places, at.BODY.velocity: velocity}, np.full(5, 1e-5))
+    found = (task.target(memory, late.time_s) - deck) / 1e-5
+    assert signals["target_velocity"] == pytest.approx(found, abs=1e-4)

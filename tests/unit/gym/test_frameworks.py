@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from importlib.util import find_spec
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 
 import ironbird.gym as learning
-from ironbird.errors import RunError
+from ironbird.errors import RecordError, RunError
 from ironbird.vehicles import places as at
 
 WITH_SB3 = pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="stable_baselines3 is not installed")
@@ -121,3 +122,33 @@ def test_tensors_of_an_environment_that_copies_are_refused() -> None:
 def test_without_torch_the_extra_is_named() -> None:
     with pytest.raises(RunError, match=r"torch, which is not installed: pip install 'ironbird\[learn\]'"):
         learning.tensors("ironbird/Hover-v0")
+
+
+@WITH_SB3
+def test_a_policy_of_stable_baselines_is_saved_as_it_decides(tmp_path: Path) -> None:
+    import torch
+    from stable_baselines3 import PPO
+
+    from ironbird.gym.save import policy_of
+    from ironbird.gym.torch_layers import layers_of
+    from ironbird.systems.policy.code import compiled
+    from ironbird.systems.policy.files import load_policy
+
+    envs = learning.sb3("ironbird/Waypoint-v0", num_envs=2)
+    model = PPO("MlpPolicy", envs, n_steps=8, batch_size=16, seed=1, device="cpu")
+    layers = layers_of(model.policy.mlp_extractor.policy_net, model.policy.action_net)
+    policy_of(envs.envs.rollout, layers, {"steps": 0}).save(tmp_path / "p.npz")
+    again = load_policy(tmp_path / "p.npz")
+    decide, seen = compiled(again), np.asarray(envs.reset())
+    fields = envs.envs.rollout.observation_fields
+    for row in seen:
+        expected = model.predict(row, deterministic=True)[0].clip(-1, 1)
+        found = decide(row * np.array([f.divisor for f in fields]))
+        neutral = np.array([n.centre for n in again.commands])
+        share = (found - neutral) / np.where(expected < 0, neutral, 1.0 - neutral)
+        assert share == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(RunError, match="normalise=True"):
+        policy_of(learning.VehicleEnv(learning.Waypoint()).rollout, layers)
+    with pytest.raises(RecordError, match="Sigmoid is no layer"):
+        layers_of(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sigmoid()))
+    envs.close()

@@ -1,4 +1,4 @@
-"""The tasks: hover at a point, follow a moving point, fly through gates, land on a pad."""
+"""Tasks of multicopters: hover at a point, follow a moving point, fly through gates, land on a pad."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Exporter of trained policies as C."""
