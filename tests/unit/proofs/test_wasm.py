@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from ironbird.errors import ExportError
-from ironbird.proofs import wasm
 from ironbird.proofs.wasm import compare
 
 
@@ -29,6 +28,6 @@ def test_flights_with_faults_have_the_kernels_bits(vehicle: str) -> None:
 
 
 def test_without_node_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wasm.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(ExportError, match="apt-get install nodejs"):
         next(compare(["boat_cybership2"]))
