@@ -16,8 +16,9 @@ without, is killed by that. One that cannot be imported or compiled is no mutant
 
 A survivor that no test can see, or need not see, has a reason in `mutants/generated/explained.toml`: `equivalent` there
 says which of the two. Outcomes are kept (`generated.jsonl` in the folder of `--cache`) and hold while the source is the
-same, and the test that killed or the tests that did not. Ends with 1 if more than `MOST_SURVIVORS` of them survived, or
-one without a reason.
+same, and the test that killed or the tests that did not. A record that is written over one of the same seed keeps what
+each mutant came to at `first`, before tests were written for those that survived. Ends with 1 if more than
+`MOST_SURVIVORS` of them survived, or one without a reason.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ FOLDERS = ("unit", "property")
 CLOCK = re.compile(r"\btime\.(?:monotonic|sleep|time)\(|perf_counter")  # in a test that a busy machine may fail
 AROUND = {  # folders of tests, where they are not called as those of the source
     "compiler/c": ["runtime", "compiler", "blocks/bodies"], "runtime/c": ["runtime"],
-    "requirements/c": ["requirements"], "boards/chips/c": ["boards/chips"],
+    "requirements/c": ["requirements"], "boards/chips/c": ["boards/chips", "boards"],
 }  # fmt: skip
 
 
@@ -303,9 +304,11 @@ def run(
     return done
 
 
-def record(done: Sequence[tuple[Drawn, Finding]], number: int, seed: int, most: int) -> dict[str, object]:
-    """What a run found, as it is kept with the project."""
-    reasons = explained()
+def record(
+    done: Sequence[tuple[Drawn, Finding]], number: int, seed: int, most: int, earlier: Path | None = None
+) -> dict[str, object]:
+    """What a run found, as it is kept with the project; `earlier` is a record whose first outcomes stay."""
+    reasons, known = explained(), _first_outcomes(earlier, seed)
     rows: list[dict[str, object]] = []
     for drawn, finding in done:
         row: dict[str, object] = {
@@ -318,6 +321,7 @@ def record(done: Sequence[tuple[Drawn, Finding]], number: int, seed: int, most: 
             reason, equivalent = reason_of(drawn, reasons)
             row["outcome"] = "equivalent" if equivalent else "survived"
             row["reason"] = reason
+        row["first"] = "equivalent" if row["outcome"] == "equivalent" else known.get(drawn.mutant.id, row["outcome"])
         rows.append(row)
     command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h"]
     commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
@@ -325,10 +329,18 @@ def record(done: Sequence[tuple[Drawn, Finding]], number: int, seed: int, most: 
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()), "commit": commit, "seed": seed, "asked": number,
         "rounds": most, "run": len(rows), "killed": counts["killed"], "survived": counts["survived"],
-        "equivalent": counts["equivalent"],
+        "equivalent": counts["equivalent"], "survived_first": sum(row["first"] == "survived" for row in rows),
         "unexplained": sum(row["outcome"] != "killed" and not row["reason"] for row in rows),
         "mutants": rows,
     }  # fmt: skip
+
+
+def _first_outcomes(earlier: Path | None, seed: int) -> dict[str, str]:
+    """Outcomes by id, as an earlier record of the same draw has them."""
+    if earlier is None or not earlier.is_file():
+        return {}
+    found = json.loads(earlier.read_text(encoding="utf-8"))
+    return {row["id"]: row["first"] for row in found["mutants"] if "first" in row} if found["seed"] == seed else {}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -349,7 +361,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.number, chosen.seed, chosen.cache, minutes=chosen.minutes, only=chosen.only,
         most=chosen.rounds, limit_s=chosen.limit, say=lambda text: print(text, flush=True),
     )  # fmt: skip
-    found = record(done, chosen.number, chosen.seed, chosen.rounds)
+    found = record(done, chosen.number, chosen.seed, chosen.rounds, chosen.record)
     if chosen.record:
         chosen.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for drawn, finding in done:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import itertools
+import json
 from pathlib import Path
 
 import pytest
 
 import generated_mutants
 from generated_mutants import draw, reason_of, rounds
-from mutants import ROOT
+from mutants import ROOT, Finding
 from mutations import SOURCE, Mutation, mutations
 
 PYTHON = '''"""A sum of 3 < 4."""
@@ -119,3 +120,17 @@ def test_a_reason_is_of_one_mutation_that_can_still_be_planted() -> None:
 
 def test_source_is_that_of_this_project() -> None:
     assert Path(ROOT / "src" / "ironbird") == SOURCE
+
+
+def test_a_record_over_one_of_the_same_seed_keeps_what_came_first(tmp_path: Path) -> None:
+    first, second = itertools.islice(draw(3, "requirements/score.py"), 2)
+    earlier = tmp_path / "record.json"
+    found = generated_mutants.record(
+        [(first, Finding(first.mutant, "survived")), (second, Finding(second.mutant, "killed", detail="a::b"))], 2, 3, 1
+    )
+    assert (found["survived"], found["survived_first"]) == (1, 1)
+    earlier.write_text(json.dumps(found), encoding="utf-8")
+    killed = [(one, Finding(one.mutant, "killed", detail="a::b")) for one in (first, second)]
+    again = generated_mutants.record(killed, 2, 3, 1, earlier)
+    assert (again["survived"], again["survived_first"]) == (0, 1)
+    assert generated_mutants.record(killed, 2, 4, 1, earlier)["survived_first"] == 0  # of another seed

@@ -332,3 +332,14 @@ def test_tune_says_what_the_flight_refused_and_whether_one_is_there(live: LiveCo
         tune(live.path.parent / "nobody", {"body.mass": 1.0})
 
     assert "body.mass" in said[0] and "at most" in said[1]
+
+
+def test_sixteen_may_speak_at_once_and_the_next_is_told_so(live: LiveControl, state: ib.RunState) -> None:
+    peers = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(17)]
+    for peer in peers:
+        peer.connect(str(live.path))
+        live.poll(state)
+    peers[16].settimeout(10.0)
+    assert "16 others are connected; try again" in peers[16].recv(1000).decode()
+    for peer in peers:
+        peer.close()

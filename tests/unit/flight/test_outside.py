@@ -15,7 +15,7 @@ from ironbird.flight.flight import fly
 from ironbird.flight.reactions import Reaction, possible_reactions, reactions_of
 from ironbird.flight.witness import Witness
 from ironbird.rig.rig import Rig
-from ironbird.rig.system import AutopilotEvent, FunctionSystem
+from ironbird.rig.system import AutopilotEvent, FunctionSystem, Seat
 from ironbird.runtime.stepper import Stepper
 
 SAID = [
@@ -208,3 +208,21 @@ def test_an_interruption_while_the_twin_flies_is_an_error_and_keeps_the_flight(m
     order = "rotor.speed_loss@1:instance=1,severity=0.5,start=0.2"
     flight = fly("quad_f450", control=FunctionSystem(lambda rig: None), until_s=0.5, faults=[order])
     assert flight.verdict == "error" and flight.log.interrupted and flight.log.rows() > 20
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, 1.0), (3.0, 3.0), (math.inf, None)])
+def test_a_speed_that_is_asked_for_counts_and_else_that_of_the_control_system(
+    asked: float | None, given: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ground station commands in real time if nothing else is said."""
+    seen: list[float | None] = []
+
+    def flown(order: object, fitted: object, seat: Seat, *, speed: float | None, **more: object) -> None:
+        seen.append(speed)
+        seat.close()
+        raise LinkError("only looked at")
+
+    monkeypatch.setattr("ironbird.flight.outside.fly_outside", flown)
+    with pytest.raises(LinkError, match="only looked at"):
+        fly("quad_f450", control="commanded", options={"front": "mavlink"}, until_s=1.0, speed=asked)
+    assert seen == [given]

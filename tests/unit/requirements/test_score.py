@@ -211,3 +211,13 @@ def test_native_code_grades_many_lanes_to_the_bit_as_each_alone(lanes: int, coun
         for name in ("score", "level", "shares"):
             assert getattr(together, name)[lane].tobytes() == getattr(alone, name)[0].tobytes(), (lane, name)
     assert len({float(score) for score in together.score}) > 3
+
+
+def test_a_column_without_a_command_is_judged_against_zero_in_many_lanes_as_in_one() -> None:
+    time_s, lanes = np.arange(200) * 0.02, 24
+    speeds = np.random.default_rng(4).normal(scale=1.5, size=(lanes, len(time_s)))
+    trace = flights(time_s, [200 - lane for lane in range(lanes)], **{"body__v_NB_N[1]": speeds})
+    together = assess(trace, mass_kg=1.5, channels=EAST)
+    for lane in range(lanes):
+        assert together.score[lane] == assess(trace.lane(lane), mass_kg=1.5, channels=EAST).score[0]
+    assert len(set(together.score.tolist())) > 5

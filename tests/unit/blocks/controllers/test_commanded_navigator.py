@@ -20,6 +20,7 @@ from ironbird.blocks.controllers.command_ports import (
 )
 from ironbird.blocks.controllers.commanded_navigator import (
     LEASH_M,
+    SETTLES_S,
     CommandedHelicopterNavigator,
     CommandedNavigator,
     CommandedSpiralNavigator,
@@ -221,3 +222,15 @@ def test_only_a_long_way_that_may_be_flown_on_wings_is(wings: float, distance: f
     bench = aloft(CommandedVtolNavigator)
     bench.order(HOLD, goto=1.0, wings=wings, offboard_position=np.add(HERE, [distance, 0.0, 0.0]))
     assert bench.after(1.0)["stage"] == stage
+
+
+def test_commanded_down_it_has_landed_when_it_has_stood_for_a_second() -> None:
+    bench = aloft()
+    bench.target(offboard_velocity=[0.0, 0.0, 1.0])
+    bench.order(OFFBOARD)
+    bench.give(v_NB_N=[0.0, 0.0, 1.0])
+    assert bench.after(2.0)["mode"] == OFFBOARD  # it sinks
+    bench.put([3.0, 4.0, 0.0])
+    bench.give(ground_distance=0.0)
+    assert bench.after(0.8 * SETTLES_S)["mode"] == OFFBOARD
+    assert bench.after(0.4 * SETTLES_S)["mode"] == ARMED  # idles: whoever commands it may go up again

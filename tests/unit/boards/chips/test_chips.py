@@ -396,3 +396,13 @@ def test_hmc5883l_adds_the_field_of_its_self_test(bias: int, sign: int) -> None:
     bus.transfer(0, 0x1E, b"\x02\x01", 0)
     x, z, y = struct.unpack(">3h", bus.transfer(20_000_000, 0x1E, b"\x03", 6).data)
     assert (x, y, z) == (sign * round(1.16 * 390), sign * round(1.16 * 390), sign * round(1.08 * 390))
+
+
+@pytest.mark.parametrize(("averages", "ms"), [(0, 2.0), (1, 2.3), (2, 2.7), (3, 3.6), (4, 5.5)])
+def test_ist8310_is_ready_after_the_time_that_its_averages_take(averages: int, ms: float) -> None:
+    begin = 20_000_000
+    for late, ready in ((-0.05, 0), (0.05, 1)):
+        bus = I2cBus([make_chip("ist8310")])
+        bus.transfer(begin, 0x0E, bytes([0x41, averages << 3 | averages]), 0)
+        bus.transfer(begin, 0x0E, b"\x0a\x01", 0)
+        assert bus.transfer(begin + round((ms + late) * 1e6), 0x0E, b"\x02", 1).data[0] & 1 == ready
