@@ -133,6 +133,11 @@ def _users(name: str) -> list[str]:
     return [path.relative_to(SOURCE).as_posix() for path in paths if name in path.read_text(encoding="utf-8")]
 
 
+def _importers(pattern: re.Pattern[str], folder: Path) -> list[Path]:
+    """Modules of a folder whose text has a pattern."""
+    return [path for path in sorted(folder.glob("*.py")) if pattern.search(path.read_text(encoding="utf-8"))]
+
+
 @functools.cache
 def rounds(file: str) -> list[list[str]]:
     """Files of tests that concern a file of the source, the nearest first."""
@@ -143,6 +148,9 @@ def rounds(file: str) -> list[list[str]]:
     modules = [file] if path.suffix == ".py" else _users(path.name)
     dotted = "|".join(re.escape(module.removesuffix(".py").replace("/", ".")) for module in modules)
     imported = re.compile(rf"\bironbird\.(?:{dotted})\b")
+    if not same:  # a base of others is tested where they are
+        kin = {f"test_{user.stem}" for user in _importers(imported, (SOURCE / file).parent)}
+        same = [test for test in _tests() if Path(test).stem in kin]
     words = [rf"['\"]{re.escape(path.stem)}['\"]" if path.suffix == ".py" else rf"\b{re.escape(path.stem)}\b"]
     if path.suffix == ".py":
         tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))

@@ -95,6 +95,7 @@ def test_a_seed_gives_the_same_draw_and_every_mutant_of_python_is_a_program() ->
         ("blocks/forces/wing.py", "tests/unit/blocks/forces/test_wing.py"),
         ("boards/chips/parts/bmp388.py", "tests/unit/boards/chips/test_chips.py"),
         ("requirements/c/ib_score.c", "tests/unit/requirements/test_score.py"),
+        ("blocks/forces/rotor_disc.py", "tests/unit/blocks/forces/test_main_rotor.py"),  # which is built on it
     ],
 )
 def test_the_nearest_tests_come_first(file: str, nearest: str) -> None:
