@@ -32,7 +32,7 @@ VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0"
 PARAMETERS = "extras/parameters.json.xz"  # in `etc`
 MOST_BYTES, MOST_MEMORY = 64 << 20, 256 << 20  # of that list, unpacked, and for unpacking it
 WRITTEN = (1, 17)  # the release whose names Ironbird writes
-FLOWN = ((1, 16), (1, 17))  # 1.18 is known from its source alone
+FLOWN = ((1, 16), (1, 17), (1, 18))
 COPTERS = "rc.mc_defaults"
 ACCEPTED_M = 2.0  # NAV_ACC_RAD of multicopters up to 1.17
 

@@ -115,6 +115,6 @@ def test_what_a_program_does_not_have_is_left_out_and_said_and_refused_if_the_us
 
 
 def test_a_release_that_was_not_flown_is_named() -> None:
-    for text in ("v1.15.4", "v1.18.0-beta2"):
-        assert Release(text).note([]).endswith("; flown with Ironbird were 1.16, 1.17")
+    for text in ("v1.15.4", "v1.19.0-alpha1"):
+        assert Release(text).note([]).endswith("; flown with Ironbird were 1.16, 1.17, 1.18")
     assert Release("v1.16.2").note([]).endswith("as in 1.16")
