@@ -38,6 +38,7 @@ LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carri
 MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
 FARTHER = 3.0  # times as far from the healthy flight as a least bit of a sensor moves it: the vehicle flew another way
+LEAST_HEALTHY = 3  # that differ from each other, to show what chance does
 FAR_M = 0.5  # least distance of another way
 STATE_WORDS = {
     "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
@@ -105,11 +106,10 @@ class Cause:
         if not math.isfinite(self.first_s):
             return rows | {"caused": "nothing: what its log has of estimates and states is that of the healthy flight"}
         rows["first divergence"] = f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"
-        none = f"of {self.healthy} healthy flights (sensors changed by one least bit)"
-        if not self.caused:
-            rows["caused"] = f"nothing that none {none} shows"
-        else:
-            rows["caused"] = f"what follows; none {none} shows it"
+        none = f"none of {self.healthy} healthy flights (sensors changed by one least bit) shows"
+        if self.healthy < LEAST_HEALTHY:
+            none += " (too few: changed sensors had no effect, so some of it may be chance)"
+        rows["caused"] = f"what follows: {none} it" if self.caused else f"nothing that {none}"
         rows |= {f"caused {n}": text for n, text in enumerate(self.sentences()[:MOST_ROWS], start=1)}
         if len(self.caused) > MOST_ROWS:
             rows["caused later"] = f"{len(self.caused) - MOST_ROWS} more, until {self.caused[-1].time_s:.1f} s"

@@ -36,6 +36,7 @@ from ironbird.vehicles import places as at
 ACCEL_BIT_MPS2 = 16 * STANDARD_GRAVITY_MPS2 / 2**15  # of 16 bits over 16 g
 GYRO_BIT_RADPS = math.radians(2000) / 2**15  # of 16 bits over 2000 degrees per second
 SAMPLE_S = 0.004  # of the inertial units
+TAKEN_OFF = "altitude > 1 m"
 PERTURBED = (  # fault that moves a sample, axis, size at severity 1, least bit, time in s: one healthy flight each
     ("imu.accel_bias@1", 0, ACCEL_BIT_MPS2, 1.0),
     ("imu.gyro_bias@1", 1, GYRO_BIT_RADPS, 1.5),
@@ -86,14 +87,18 @@ def healthy_order(order: Order) -> Order:
     return replace(order, faults=())
 
 
-def perturbed_orders(order: Order) -> list[Order]:
-    """The order without its faults, with one sample of one inertial sensor changed by one least bit in each."""
+def perturbed_orders(order: Order, *, airborne: bool = False) -> list[Order]:
+    """The order without its faults, with one sample of one inertial sensor changed by one least bit in each.
+
+    Early in the flight, or `airborne`, right after take-off: an estimator that starts late forgets what came before.
+    """
     healthy = healthy_order(order)
     orders = []
-    for fault_id, axis, bit, start_s in PERTURBED:
+    for fault_id, axis, bit, at_s in PERTURBED:
         fault = KNOWN[fault_id]
         share = bit / fault.changes[0].value(1.0)
-        moved = Injection(fault, axis=axis, severity=share, start_s=start_s, end_s=start_s + SAMPLE_S)
+        when, start_s = (TAKEN_OFF, at_s - PERTURBED[0][-1]) if airborne else ("", at_s)
+        moved = Injection(fault, axis=axis, severity=share, start_s=start_s, end_s=start_s + SAMPLE_S, when=when)
         orders.append(replace(healthy, faults=(moved,)))
     return orders
 
@@ -103,11 +108,15 @@ def fly_healthy(order: Order, folder: Path, trust: Trust | None = None) -> tuple
     flight = _flown(healthy_order(order), folder, trust)
     first = own_log(flight)
     shown = [shown_by(first)]
-    for changed in perturbed_orders(order):
-        with tempfile.TemporaryDirectory() as own:
-            found = shown_by(own_log(_flown(changed, Path(own), trust)))
-        if not np.array_equal(found.path_N, shown[0].path_N):
-            shown.append(found)
+    airborne = False
+    for early, late in zip(perturbed_orders(order), perturbed_orders(order, airborne=True), strict=True):
+        for changed in (late,) if airborne else (early, late):
+            with tempfile.TemporaryDirectory() as own:
+                found = shown_by(own_log(_flown(changed, Path(own), trust)))
+            if not np.array_equal(found.path_N, shown[0].path_N):
+                shown.append(found)
+                break
+            airborne = True  # what is early has no effect
     return flight, HealthyFlights(first, shown, records_of(first))
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Kinds of autopilot_events that answer a fault; the last ones are in the control system's own log
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
+SATURATION = "saturation"
+TOUCH_DOWN_M = 2.0  # above its start: below this height of a landing outputs reach their limits at every gust
 WITHIN_S = 30.0  # s after a fault has risen to its full size: later events are not taken for its reactions
 ROUTINE = (  # beginnings of texts of PX4 and ArduPilot that every mission has
     "[logger]", "Reached command", "Mission: ", "Mission finished", "Mission Complete", "Takeoff detected",
@@ -51,19 +53,31 @@ class Reaction:
 
 
 def possible_reactions(events: Sequence[AutopilotEvent], log: Log, lane: int = 0) -> list[AutopilotEvent]:
-    """The events that may answer a fault, until the last landing; of arming and disarming only what is in the air."""
+    """The events that may answer a fault, until the last landing; of arming and disarming only what is in the air.
+
+    Outputs at their limits count until the last metres of that landing.
+    """
     found = [event for event in events if event.kind in REACTIONS and not event.text.startswith(ROUTINE)]
     if not found or at.BODY.position not in log or not log.rows(lane):
         return found
     down = log.lane(at.BODY.position, lane)[:, 2]
     airborne = down[0] - down > AIRBORNE_M
-    flown = np.flatnonzero(airborne)
-    ended_s = float(log.time_s[flown[-1]]) if flown.size and not airborne[-1] else math.inf
+
+    def last_s(above_m: float) -> float:
+        """Time at which it was that high for the last time, if it has landed."""
+        high = np.flatnonzero(down[0] - down > above_m)
+        return float(log.time_s[high[-1]]) if high.size and not airborne[-1] else math.inf
 
     def in_the_air(time_s: float) -> bool:
         return bool(airborne[min(int(np.searchsorted(log.time_s, time_s)), len(airborne) - 1)])
 
-    return [e for e in found if e.time_s <= ended_s and (e.kind != "armed" or in_the_air(e.time_s))]
+    landed_s, descended_s = last_s(AIRBORNE_M), last_s(TOUCH_DOWN_M)
+    return [
+        event
+        for event in found
+        if event.time_s <= (descended_s if event.kind == SATURATION else landed_s)
+        and (event.kind != "armed" or in_the_air(event.time_s))
+    ]
 
 
 def reactions_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from ironbird.errors import LinkError
@@ -61,6 +62,21 @@ def test_what_comes_late_or_with_every_mission_is_no_reaction() -> None:
     for fault, kinds in ((parse_fault(text), ["text"]), (parse_fault(f"{text},shape=ramp,rise=1"), ["text", "mode"])):
         found = answers(fault, 6.0, said)
         assert [reaction.event.kind for reaction in found] == kinds and found[0].event.text == "Low battery"
+
+
+def test_what_happens_at_the_landing_and_after_it_is_no_reaction() -> None:
+    flight = fly("quad_f450", control="truth", mission="square")
+    height = -flight.log["body.p_NB_N"][:, 2]
+    height, time_s = height - height[0], flight.log.time()
+    low_s, landed_s = (float(time_s[np.flatnonzero(height > above_m)[-1]]) for above_m in (2.0, 0.5))
+    assert 5.0 < low_s < landed_s < flight.ended_s
+    said = [
+        AutopilotEvent(at_s, kind, "it")
+        for at_s in (low_s - 0.1, low_s + 0.1, landed_s + 0.1)
+        for kind in ("saturation", "estimator")
+    ]
+    found = [(event.kind, event.time_s) for event in possible_reactions(said, flight.log)]
+    assert found == [("saturation", low_s - 0.1), ("estimator", low_s - 0.1), ("estimator", low_s + 0.1)]
 
 
 class Watched(FunctionSystem):
