@@ -72,3 +72,39 @@ def test_failures_of_a_client_break_the_vehicle_and_repeat_without_it(tmp_path: 
     assert [witness.effective for witness in again.witnesses] == [True, True]
     assert again.sha256 in (folder / "summary.json").read_text()
     assert again.sha256_of_all in (folder / "summary.json").read_text()
+
+
+def test_the_failure_plugin_of_mavsdk_breaks_the_vehicle(tmp_path: Path) -> None:
+    sdk = pytest.importorskip("mavsdk")
+    failure = pytest.importorskip("mavsdk.plugins.failure")
+    telemetry, action = (pytest.importorskip(f"mavsdk.plugins.{name}") for name in ("telemetry", "action"))
+    folder = tmp_path / "flown"
+    words = ["fly", "quad_f450", "--control", "px4", "--time", "paced", "--speed", "3", "--pilot", "none"]
+    command = [sys.executable, "-m", "ironbird.cli", *words, "--until", "90", "--out", str(folder)]
+    client = sdk.Mavsdk(sdk.Configuration.create_with_component_type(sdk.ComponentType.GROUND_STATION))
+    flying = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        client.add_any_connection("udpin://127.0.0.1:14550")
+        vehicle = client.first_autopilot(120.0)
+        assert vehicle is not None
+        state, hands, breaks = telemetry.Telemetry(vehicle), action.Action(vehicle), failure.Failure(vehicle)
+        deadline = time.monotonic() + 120
+        while not state.health_all_ok() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        hands.arm()
+        hands.takeoff()
+        time.sleep(3.0)
+        unit, how = failure.FailureUnit, failure.FailureType
+        with pytest.raises(failure.FailureError) as error:
+            breaks.inject(unit.SYSTEM_RC_SIGNAL, how.OFF, 1)
+        assert error.value.result == failure.FailureResult.UNSUPPORTED
+        breaks.inject(unit.SENSOR_GYRO, how.STUCK, 2)
+        breaks.inject(unit.SENSOR_GYRO, how.OK, 2)
+        breaks.inject(unit.SYSTEM_MOTOR, how.OFF, 1)
+        assert flying.wait(180) == 1
+    finally:
+        flying.kill()
+        flying.wait()
+        client.destroy()
+    order = load_order(folder / "order.toml")
+    assert [fault.fault.id for fault in order.faults] == ["imu.gyro_stuck@1", "rotor.speed_loss@1"]

@@ -112,7 +112,7 @@ class Bisection:
         return [one for one in self.tried.values() if one.flown]
 
     def run(self) -> Found:
-        """Search; `OrderError` if the ends are not what they are said to be."""
+        """Search; `OrderError` if the ends are not as given."""
         commits = self.tree.between(self.wanted.good, self.wanted.bad)
         most = math.ceil(math.log2(len(commits))) + 1 if len(commits) > 1 else 1
         self._say(f"{len(commits)} commits, at most {most} flights")

@@ -17,7 +17,8 @@ How long a step waits:
 - silent for `patience_s` although an answer is owed: `LinkError`, unless no gyroscope gives samples (PX4 then gives
   no outputs, and a fault must not stop the clock).
 
-The battery goes another way (`battery.py`). Not sent: the rotors' speeds, for which PX4 has no message.
+The battery goes another way (`battery.py`). Not sent: speed, current and temperature of the rotors. PX4 takes no
+ESC_STATUS on this link and makes its topic `esc_status` from its own outputs, so a failed motor looks healthy there.
 """
 
 from __future__ import annotations
