@@ -336,6 +336,7 @@ def test_in_a_narrow_window_no_table_is_cut_and_no_word_is_broken(opened: Tab) -
 @pytest.mark.parametrize("width", [1280, 400])
 def test_labels_of_the_maps_lie_beside_each_other_and_within_the_map(opened: Tab, width: int) -> None:
     opened.resize(width, 900)
+    opened.js("document.querySelector('[data-camera=whole]').click()")
     fits = "(c => c.width == Math.round(c.clientWidth * devicePixelRatio))"
     opened.until(f"{fits}(document.querySelector('#replay canvas[data-labels]'))")
     opened.js("new Promise(done => setTimeout(done, 300))")
