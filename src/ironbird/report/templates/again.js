@@ -396,7 +396,7 @@ const Again = (() => {
     } else controls(given.groups);
     part("fly").addEventListener("click", () => {
       const now = changes();
-      if (!Object.keys(now).length) original = null; // computed anew
+      if (!Object.keys(now).length) original = null; // computed again
       if (!refused()) fly(now);
     });
     part("stop").addEventListener("click", stop);
