@@ -172,7 +172,7 @@ const Again = (() => {
 
   function plots() {
     for (const id of ["again-plots", "again-plan"]) document.getElementById(id).replaceChildren();
-    group = new Plots.Group([0, 1.01 * order.end_s]);
+    group = new Plots.Group([0, 1]);
     const both = () => [curve(order.label, "var(--idle)", "solid", 1.6, -1), curve("now", "var(--c0)", "solid", 1.8, 1)];
     const layout = { height: 190, margin: { l: 62, r: 30, t: 20, b: 30 }, shapes: [] };
     order.panels.forEach((panel) => {
@@ -197,6 +197,8 @@ const Again = (() => {
         trace.y = y(flights[trace.name]);
       }
     };
+    const last = Math.max(...Object.values(flights).map(({ time_s }) => time_s[time_s.length - 1]));
+    group.whole = group.view = [0, 1.01 * last];
     const times = (flown) => Float32Array.from(flown.time_s), faults = shades();
     figures.forEach((figure, i) => {
       fill(figure, times, (flown) => VALUES[order.panels[i].kind](flown, order.panels[i]));
@@ -396,7 +398,7 @@ const Again = (() => {
     } else controls(given.groups);
     part("fly").addEventListener("click", () => {
       const now = changes();
-      if (!Object.keys(now).length) original = null; // computed anew
+      if (!Object.keys(now).length) original = null; // computed again
       if (!refused()) fly(now);
     });
     part("stop").addEventListener("click", stop);
