@@ -22,7 +22,7 @@ import ironbird as ib
 from ironbird.systems.policy.files import policy_path
 
 CASES = {
-    "one rotor loses 0 to 40 % of its speed": ("rotor.speed_loss@1", "severity = { uniform = [0.0, 0.4] }", True),
+    "one rotor loses 0 to 70 % of its speed": ("rotor.speed_loss@1", "severity = { uniform = [0.0, 0.7] }", True),
     "one rotor answers slowly": ("rotor.slow_response@1", "severity = { uniform = [0.0, 1.0] }", True),
     "battery gives up to 30 % less voltage": ("battery.low_voltage@1", "severity = { uniform = [0.0, 0.3] }", False),
 }

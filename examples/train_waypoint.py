@@ -22,7 +22,6 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 import ironbird.gym
-from ironbird.gym.save import policy_of
 from ironbird.gym.torch_layers import layers_of
 
 TASK = "ironbird/Waypoint-v0"
@@ -79,7 +78,7 @@ def main() -> None:
         "final_return": round(float(returns[-1]), 2),
         "curve": [[int(n), round(float(r), 2)] for n, r in zip(steps[9::10], returns[9::10], strict=True)],
     }  # fmt: skip
-    policy_of(rollout, layers, record).save(given.out)
+    ironbird.gym.policy_of(rollout, layers, record).save(given.out)
     print(json.dumps({k: v for k, v in record.items() if k != "curve"}), given.out.stat().st_size, "bytes")
 
 

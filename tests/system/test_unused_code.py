@@ -31,6 +31,7 @@ SHOWN_TO_USERS = {  # interfaces of guides, programs that are started by name, p
     "ironbird.boards.clients",  # docs/guide/chips.md
     "ironbird.transport.serial_wire",  # docs/guide/hardware-in-the-loop.md: python -m
     "ironbird.rflysim.pictures",  # docs/guide/worlds.md
+    "ironbird.gym.torch_layers",  # docs/guide/learning.md, examples/train_waypoint.py
     "ironbird.testing.alone",  # for tests of whoever adds a block
 }
 

@@ -16,6 +16,7 @@ from ironbird.gym.levels import LEVELS, Level
 from ironbird.gym.parallel import ManyVehiclesEnv, parallel_env
 from ironbird.gym.randomise import Randomisation
 from ironbird.gym.registry import IDS, make_task, register
+from ironbird.gym.save import policy_of
 from ironbird.gym.task import Goal, Task
 from ironbird.gym.tasks.multicopter import Gates, Hover, Landing, Tracking
 from ironbird.gym.tasks.waypoint import Waypoint
@@ -37,6 +38,7 @@ __all__ = [
     "Waypoint",
     "make_task",
     "parallel_env",
+    "policy_of",
     "register",
     "sb3",
     "tensors",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -95,3 +95,17 @@ def campaign_picture(
     if not drawings:
         lead += "; no requirement has margins with more than two values"
     return picture(f"Campaign {name}", {}, lead=lead, drawings=drawings)
+
+
+def lines_picture(title: str, unit: str, time_s: np.ndarray, curves: Mapping[str, np.ndarray]) -> Picture:
+    """A plot of your own numbers over time, a curve for each name.
+
+    Examples
+    --------
+    >>> lines_picture("height", "m", np.arange(3.0), {"one": np.zeros(3)}).save("out/height.html")  # doctest: +SKIP
+    """
+    plots = TimePlots(float(time_s[0]), float(time_s[-1]))
+    lines = [plots.line(time_s, np.asarray(y, float), name, ink(n), unit) for n, (name, y) in enumerate(curves.items())]
+    return picture(
+        title, plots.figures, panels_of([(title, unit, plots.figure("lines", lines))]), time_range=plots.range
+    )

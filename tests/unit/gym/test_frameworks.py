@@ -129,7 +129,6 @@ def test_a_policy_of_stable_baselines_is_saved_as_it_decides(tmp_path: Path) -> 
     import torch
     from stable_baselines3 import PPO
 
-    from ironbird.gym.save import policy_of
     from ironbird.gym.torch_layers import layers_of
     from ironbird.systems.policy.code import compiled
     from ironbird.systems.policy.files import load_policy
@@ -137,7 +136,7 @@ def test_a_policy_of_stable_baselines_is_saved_as_it_decides(tmp_path: Path) -> 
     envs = learning.sb3("ironbird/Waypoint-v0", num_envs=2)
     model = PPO("MlpPolicy", envs, n_steps=8, batch_size=16, seed=1, device="cpu")
     layers = layers_of(model.policy.mlp_extractor.policy_net, model.policy.action_net)
-    policy_of(envs.envs.rollout, layers, {"steps": 0}).save(tmp_path / "p.npz")
+    learning.policy_of(envs.envs.rollout, layers, {"steps": 0}).save(tmp_path / "p.npz")
     again = load_policy(tmp_path / "p.npz")
     decide, seen = compiled(again), np.asarray(envs.reset())
     fields = envs.envs.rollout.observation_fields
@@ -148,7 +147,7 @@ def test_a_policy_of_stable_baselines_is_saved_as_it_decides(tmp_path: Path) -> 
         share = (found - neutral) / np.where(expected < 0, neutral, 1.0 - neutral)
         assert share == pytest.approx(expected, abs=1e-5)
     with pytest.raises(RunError, match="normalise=True"):
-        policy_of(learning.VehicleEnv(learning.Waypoint()).rollout, layers)
+        learning.policy_of(learning.VehicleEnv(learning.Waypoint()).rollout, layers)
     with pytest.raises(RecordError, match="Sigmoid is no layer"):
         layers_of(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sigmoid()))
     envs.close()
