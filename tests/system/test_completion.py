@@ -44,6 +44,7 @@ FREE = {
     "--window", "--init-params", "--dyn-params", "--input", "--output", "--serial", "--px4", "--ardupilot",
     "--flight-mode", "--mass", "--spacing", "--length", "vehicle.set:values", "--where",
     "vehicle.design.parts:contains", "connect.sticks:to", "connect.calibrate-sticks:device",
+    "--good", "--bad", "--build", "--program",
 }  # fmt: skip
 
 

@@ -531,6 +531,7 @@ OPTIONS: dict[str, Callable[..., list[str]]] = {
 # The same for arguments, by command and name
 ARGUMENTS: dict[str, Callable[..., list[str]]] = {
     "bench.autopilots:case": suite_names,
+    "bisect:case": suite_names,
     "bench.determinism:vehicle": vehicle_names,
     "bench.fleet:vehicle": vehicle_names,
     "board.hdl:chips": hdl_names,
