@@ -1,4 +1,4 @@
-"""What happened, as a chain of sentences in the order of time: what acted, was believed, saturated, broke."""
+"""What happened, as a chain of sentences in the order of time: what acted, was estimated, saturated, broke."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def story(plots: Plots) -> list[Moment]:
     if not any(kind in ("fault", "broken") for _, kind, _ in events):
         return []
     found = [_sentence(plots, event) for event in events if event[1] != "end"]
-    found += [*_believed(plots), *_limited(plots), *_struck(plots)]
+    found += [*_misled(plots), *_limited(plots), *_struck(plots)]
     return sorted(found)[:MOST]
 
 
@@ -50,7 +50,7 @@ def _first_s(plots: Plots) -> float:
     return min(begins, default=-math.inf)
 
 
-def _believed(plots: Plots) -> list[Moment]:
+def _misled(plots: Plots) -> list[Moment]:
     """When the estimate was farthest from the truth."""
     if at.ESTIMATOR.position not in plots.log or at.BODY.position not in plots.log:
         return []
@@ -64,7 +64,7 @@ def _believed(plots: Plots) -> list[Moment]:
     usual = float(gap[before].max()) if before.any() else 0.0
     if gap[row] < max(WRONG_M, GROWN * usual):
         return []
-    text = f"The autopilot believed itself {gap[row]:.3g} m from where it was"
+    text = f"The estimated position was {gap[row]:.3g} m from the true one"
     return [(float(time_s[row]), "estimate", text + (f", before the fault {usual:.2g} m at most" if usual else ""))]
 
 

@@ -378,7 +378,7 @@ class LogPlots(TimePlots):
         return [{"name": "mode", "spans": spans}] if spans else []
 
     def _events(self, end_s: float) -> list[Json]:
-        """Errors and failsafes that the log tells of, as moments of the scrub bar."""
+        """Errors in the log, as moments of the scrub bar."""
         errors = [one for one in self.log.messages if one.level == ERROR][:MOST_ERRORS]
         found = [{"time_s": round(one.time_s, 3), "kind": "broken", "text": one.text} for one in errors]
         return [*found, {"time_s": round(end_s, 3), "kind": "end", "text": "end of the log"}]

@@ -89,7 +89,7 @@ const Replay = (() => {
       const { data } = this, rows = [["flight", "what flew", "solid"]];
       if (this.asked) rows.push(["set-point", "set-point", "dashed"]);
       if (data.others.twin) rows.push(["twin", "healthy twin", "dashed"]);
-      if (data.others.estimate) rows.push(["estimate", "what the autopilot believed", "dotted"]);
+      if (data.others.estimate) rows.push(["estimate", "estimate of the autopilot", "dotted"]);
       if (data.broken.length || data.hit || data.crashed) rows.push(["bad", data.hit ? "broken, or hit" : "broken part", "solid"]);
       for (const [ink, text, line] of rows) {
         const row = document.createElement("li"), sign = document.createElement("i");
