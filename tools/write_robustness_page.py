@@ -159,7 +159,7 @@ def generated(found: dict[str, Any]) -> str:
         f"equivalent (no test can see them). {found['survived']} survived: {100 * found['survived'] / tried:.1f} % of "
         f"{tried}. Of those not killed, {found['unexplained']} have no reason in `mutants/generated/explained.toml`. "
         f"**Before tests were written for what this draw showed, {found['survived_first']} survived: "
-        f"{100 * found['survived_first'] / tried:.0f} %.** That is what to expect of mistakes that nobody has drawn "
+        f"{100 * found['survived_first'] / tried:.0f} %.** That is what to expect of mistakes that were not drawn "
         f"yet; another seed shows what these tests leave. {found.get('beyond', 0)} of the killed are so by unit tests "
         "that are not among the nearest: the tool itself does not come to them. Whole commands (`tests/system`) and "
         "tests that read the clock are not run for a mutant: some survivors may be seen by these.\n\n"

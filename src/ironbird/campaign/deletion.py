@@ -1,4 +1,4 @@
-"""Deleting a campaign, with the files that Ironbird wrote for it; not while somebody flies it.
+"""Deleting a campaign, with the files that Ironbird wrote for it; not while it is being flown.
 
 Who flies a campaign holds it: by a lock of a file in its folder (SQLite), or by a lock of the server (PostgreSQL). A
 hold ends with its process or connection, also if that is killed. The file is seen by processes of one computer alone.

@@ -19,7 +19,7 @@ def delete(
     """Delete a campaign with its flights, verdicts, traces and reports; asks first. Lists what remains.
 
     A campaign that is being flown is refused. Packs of evidence and files of your own in its folder stay, and so do
-    reports that were written elsewhere (--out).
+    reports that were written into other folders (--out).
     """
     with errors():
         database = store_with(store, name)

@@ -86,6 +86,8 @@ class Flight(Flown):
         Processor time in native code, in s.
     records : bool
         Whether it was flown by commands that are recorded in its order.
+    reads : frozenset of str or None
+        Signals that the external control system read; None if that is not known.
     of_object : bool
         Whether the vehicle was an object of a Python program: its diagram may differ from its file's.
 

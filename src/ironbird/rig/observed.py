@@ -1,4 +1,4 @@
-"""A rig that notes which sensors a Python function reads: a fault of one that nobody reads changes nothing."""
+"""A rig that notes which sensors a Python function reads: a fault of one that is never read changes nothing."""
 
 from __future__ import annotations
 

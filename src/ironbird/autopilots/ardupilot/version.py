@@ -28,7 +28,7 @@ BEFORE_4_7 = {
 
 @dataclass(frozen=True)
 class Release:
-    """A version of ArduPilot; the text is empty if the binary does not tell it."""
+    """A version of ArduPilot; the text is empty if it is not in the binary."""
 
     text: str = ""
 

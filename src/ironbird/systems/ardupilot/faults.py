@@ -403,7 +403,7 @@ class FaultDriver:
                 self.link.set(name, order.value)
 
     def take(self, name: str, value: float) -> None:
-        """Take a parameter that ArduPilot has told: the confirmation of an order, or none."""
+        """Take a parameter that ArduPilot has sent: the confirmation of an order, or none."""
         order = self._orders.get(name)
         if order is None or not _same(value, order.value):
             return

@@ -50,7 +50,7 @@ RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 4
 RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
 PAUSE_S = 0.5  # after so long a pause of the simulation, repeats may be waiting in the socket
 SLICE_S = 0.05  # s between two checks of the process and the deadline
-WIND_TICKS, PARAMETER_TICKS = 20, 10  # periods of the wind, and of what is said about parameters
+WIND_TICKS, PARAMETER_TICKS = 20, 10  # periods of the wind, and of reports of parameters
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
 # would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
 GOODBYE_S = 2.0  # for writing its log

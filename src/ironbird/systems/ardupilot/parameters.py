@@ -80,7 +80,7 @@ class ParameterLink:
             self._socket.sendto(packets, self._peer)
 
     def poll(self) -> None:
-        """Tell the listeners what has arrived; the value of a parameter that ArduPilot lacks is not a number."""
+        """Notify the listeners of what has arrived; the value of a parameter that ArduPilot lacks is not a number."""
         for _ in range(MOST_PACKETS):
             try:
                 data, peer = self._socket.recvfrom(4096)
@@ -121,7 +121,7 @@ class PresenceCheck:
         return not self._open
 
     def take(self, name: str, value: float) -> None:
-        """Take what ArduPilot said of a parameter."""
+        """Take what ArduPilot sent about a parameter."""
         if name in self._open and math.isnan(value):
             raise self._missing(name)
         self._open.pop(name, None)

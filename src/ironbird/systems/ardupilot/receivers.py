@@ -59,7 +59,7 @@ class Line:
         while (value := chip.uart_next(now_ns)) >= 0:
             said.append(value)
         late = rig.time_s - self._fixed_s > LATE * max(self._gap_s if math.isfinite(self._gap_s) else 0.0, SLOWEST_S)
-        if late or self._peer is None:  # nothing of a silent receiver, and what nobody hears is lost
+        if late or self._peer is None:  # nothing of a silent receiver, and without a listener it is lost
             return
         for begin in range(0, len(said), MOST_BYTES):
             with contextlib.suppress(OSError):  # it is gone: the wait for its outputs reports it
