@@ -94,7 +94,7 @@ def bisect(place: Path, out: str, *words: str, good: str = "main~10", bad: str =
 
 @pytest.mark.parametrize("by", ["verdict", "parting"])
 def test_the_commit_is_found_in_at_most_five_flights(place: Path, by: str) -> None:
-    done = bisect(place, by, "--by", by, "--json")
+    done = bisect(place, by, "--judge", by, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert list(found["candidates"].values()) == [f"commit {DEFECT}"]

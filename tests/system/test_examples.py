@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-LONG = {"ppo_hover"}  # tests/long runs it
+LONG = {"ppo_hover", "train_waypoint"}  # tests/long runs the first; the other needs torch (extra `learn`)
 EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py") if p.stem not in LONG)
 
 

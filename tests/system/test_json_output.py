@@ -65,6 +65,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "bench.fleet": {"quad_f450 --seeds 1": "ironbird/fleet/1"},
     "bench.kernel": {"--quick": "ironbird/speed/1"},
     "bench.start": {"--quick": "ironbird/bench/1"},
+    "bench.wasm": {"boat_cybership2 --faults 0 --seconds 1": "ironbird/bench/1"},
+    "bisect": {},  # tests/system/test_bisect.py: it needs a history of commits
     "board.chip": {"icm20689": "ironbird/chip/1"},
     "board.firmware.build": {"built.elf": TABLES},
     "board.firmware.run": {"provant.elf --until 0.02": TABLES},
@@ -110,6 +112,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "model.pendulum": {"swing.csv --mass 1.4 --spacing 0.3 --length 1.0": TABLES},
     "model.response": {"sweep.csv --input stick --output pitch_rate": TABLES},
     "repeat": {"flown": TABLES},
+    "replay": {},  # tests/autopilots/test_replay.py: it needs a flight of a real autopilot
     "requirement.list": {"": "ironbird/requirements/1"},
     "requirement.show": {"no_crash": TABLES},
     "scenario.fly": {"leader_follower --out scenario": TABLES},

@@ -31,6 +31,8 @@ LINES: list[tuple[str, tuple[str, ...]]] = [
     ("report", ("'report'", "'ironbird open' or 'ironbird campaign report'")),
     ("flyy quad_f450", ("'flyy'", "did you mean 'ironbird fly'")),
     ("quad_f450", ("'quad_f450'", "did you mean 'ironbird fly quad_f450'?")),
+    ("replay nothing.ulg", ("nothing.ulg", "no such file", "give the folder of a flight")),
+    ("bisect nothing.toml --good a --bad b --build true", ("nothing.toml", "give the path of a TOML file")),
     ("help", ("'help'", "'ironbird --help'")),
     ("--verion", ("--verion", "did you mean --version?")),
     ("-x", ("-x", "its options: --version")),

@@ -79,7 +79,7 @@ class AutopilotOptions(Options):
             le=2**63 - 1,
         ),
     ] = 0
-    failures: Annotated[
+    failure_commands: Annotated[
         Literal["vehicle", "autopilot"],
         Field(
             description="With time virtual and pilot none, who carries out MAV_CMD_INJECT_FAILURE: the vehicle, as "
@@ -221,7 +221,7 @@ def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = N
     if process.run is None or chosen(task).pilot != "none":
         return None
     port = GROUND_STATION_PORT
-    answers = chosen(task).failures == "vehicle"
+    answers = chosen(task).failure_commands == "vehicle"
     return Relay(process, port, peer_port=peer_port, script=task.script, outside=port + shift, answers_failures=answers)
 
 

@@ -85,7 +85,7 @@ class Bisection:
                 "control system of yours with the option 'folder'"
             )
         if wanted.by == "parting" and not repeats(control, options, wanted.flight.script):
-            raise OrderError('--by parting needs flights that repeat to the bit: set time = "virtual" in the case')
+            raise OrderError('--judge parting needs flights that repeat to the bit: set time = "virtual" in the case')
         self._read()
 
     def _read(self) -> None:
@@ -125,7 +125,7 @@ class Bisection:
         if by_verdict and end.outcome == "good":
             raise OrderError(
                 f"the bad commit {end.commit[:10]} flies as the case expects ({end.why}): there is nothing to find; "
-                "--by parting finds the first commit that flies another way"
+                "--judge parting finds the first commit that flies another way"
             )
         return search(commits, lambda commit: self._tried(commit).outcome)
 

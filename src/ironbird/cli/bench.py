@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ironbird.cli.completion import vehicle_names
 from ironbird.cli.exit_codes import WRONG, code_of, code_of_all
 from ironbird.cli.kind_options import spelled_out
 from ironbird.cli.options import (
@@ -202,9 +203,14 @@ def fleet(
 
 
 def wasm(
-    vehicle: Annotated[list[str] | None, typer.Argument(help="Vehicles of the catalogue; all by default.")] = None,
+    vehicle: Annotated[
+        list[str] | None,
+        typer.Argument(help="Vehicles of the catalogue; all by default.", autocompletion=vehicle_names),
+    ] = None,
     faults: Annotated[int, typer.Option(help="Flights with a fault, besides one without.", min=0, max=50)] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of each flight in s.", min=1, max=600)] = 10.0,
+    seconds: Annotated[
+        float, typer.Option(help="Length of the flight that is recorded for the back-to-back test.", min=1, max=600)
+    ] = 10.0,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:

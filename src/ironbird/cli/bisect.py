@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ironbird.cli.options import OutPathOption, check_suite
+from ironbird.cli.options import PROGRAM_HELP, OutPathOption, check_suite
 from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table, results_folder, write_flight
 
 if TYPE_CHECKING:
@@ -21,14 +21,12 @@ def bisect(
     bad: Annotated[str, typer.Option(help="A later commit that is not.")],
     build: Annotated[str, typer.Option(help="Shell command that builds a commit, run in a copy of the repository.")],
     repo: Annotated[Path, typer.Option(help="Git repository of the program; it is only read.")] = Path(),
-    program: Annotated[
-        str, typer.Option(help="Program, or its folder, in the repository: build/px4_sitl_default.")
-    ] = ".",
-    by: Annotated[
+    program: Annotated[str, typer.Option(help=PROGRAM_HELP)] = ".",
+    judge: Annotated[
         Literal["verdict", "parting"],
         typer.Option(help="A commit is bad by its verdict, or if its flight parts from that of --good."),
     ] = "verdict",
-    name: Annotated[str | None, typer.Option("--case", help="Case of the file; its first flight is flown.")] = None,
+    name: Annotated[str | None, typer.Option("--case", help="Which case of the file, if it has several.")] = None,
     build_limit: Annotated[float, typer.Option(help="Longest time of a build, s.", min=1.0)] = 3600.0,
     work: Annotated[
         Path | None, typer.Option(help="Where the copy of the repository is built; by default in --out.")
@@ -39,8 +37,9 @@ def bisect(
     """Find the commit that changed a flight: build and fly commits between a good and a bad one, halving each time.
 
     With n commits to search at most ceil(log2 n) + 1 are flown. Commits that do not build, or do not fly, are skipped.
-    A commit is bad if its verdict is not what the case expects, or with --by parting if its flight is not the same as
-    that of --good, bit for bit (in virtual time). Results are kept by commit: the same command with the same --out goes
+    Of the case its first flight is flown; --program is a path in the repository. A commit is bad if its verdict is not
+    what the case expects, or with --judge parting if its flight is not the same as that of --good, bit for bit (in
+    virtual time). Results are kept by commit: the same command with the same --out goes
     on after a stop. Started by root, builds run as 'nobody'.
 
     Exit code: 0 the commit was found, 1 only those among which it is, 2 error.
@@ -75,7 +74,7 @@ def bisect(
         with results_folder(out, "bisect") as folder:
             tree = WorkTree(repo, work or folder / "work")
             tree.prepare()
-            wanted = Wanted(flight, tree.commit(good), tree.commit(bad), build, program, by, build_limit)
+            wanted = Wanted(flight, tree.commit(good), tree.commit(bad), build, program, judge, build_limit)
             search = Bisection(wanted, tree, folder, keep, part, say)
             found = search.run()
     named = {commit: tree.title(commit) for commit in found.candidates}

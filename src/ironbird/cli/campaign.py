@@ -584,7 +584,8 @@ def report(
     ] = None,
     most: Annotated[int, typer.Option(help="Fly at most so many of them, the worst first.", min=1)] = 40,
     flies: Annotated[
-        bool, typer.Option("--flies", help="With --pages: the pages fly their flights again in the reader's browser.")
+        bool,
+        typer.Option("--flies", help="The page flies its flight again, and changed ones, in the reader's browser."),
     ] = False,
     store: StoreOption = None,
     out: OutOption = None,

@@ -9,6 +9,7 @@ import typer
 
 from ironbird.cli.exit_codes import EXIT_CODES
 from ironbird.cli.options import (
+    TOLERANCE_HELP,
     OtherVehicleOption,
     OutOption,
     SalvageOption,
@@ -52,9 +53,7 @@ def credibility(
     weight: Annotated[
         list[str] | None, typer.Option(metavar="CLASS=NUMBER", help="Of performance, time or frequency.")
     ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(help="Tolerable error as a share of the figure or span.", min=1e-6, max=10)
-    ] = None,
+    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE_HELP, min=1e-6, max=10)] = None,
     salvage: SalvageOption = False,
     evidence: Annotated[
         str | None, typer.Option(metavar="MODULE", help="Write the result into the vehicle's evidence sheet.")

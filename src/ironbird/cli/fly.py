@@ -82,7 +82,7 @@ MOST_COMPARED = 6  # flights on one page
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
 FliesOption = Annotated[
-    bool, typer.Option("--flies", help="The page flies the flight again, and changed ones, in the reader's browser.")
+    bool, typer.Option("--flies", help="The page flies its flight again, and changed ones, in the reader's browser.")
 ]
 EndsOption = Annotated[str, typer.Option(metavar="HOW", help=HELP)]
 MayCrashOption = Annotated[bool, typer.Option("--may-crash", help=MAY_CRASH)]
@@ -204,9 +204,7 @@ def fly(
         if start is not None:
             order = replace(order, settings={**start_settings(order, *begin), **order.settings})
         orders = [*_numbered(order, count), *_orders_beside(beside or [], order, mission)]
-        _check(order, count, beside or [])
-        if flies:
-            _check_flies(order)
+        _check(order, count, beside or [], flies=flies)
         shown = {"ulog": ulog, "csv": csv, "flies": flies, "strict": strict}
         with _routed(link, rule, save), results_folder(out, Path(vehicle).stem) as folder:
             flown = _fly_all(orders, folder, pace, shown, count=count)
@@ -218,7 +216,7 @@ def fly(
 fly.command_class = KindVerb  # type: ignore[attr-defined]
 
 
-def _check(order: Order, count: int, beside: Sequence[str]) -> None:
+def _check(order: Order, count: int, beside: Sequence[str], *, flies: bool) -> None:
     """Refuse what cannot be flown, and print what the link will carry, before anything is compiled."""
     from ironbird.flight.outline import check_requirements
     from ironbird.flight.systems import is_outside, kind_of, read_options
@@ -230,6 +228,8 @@ def _check(order: Order, count: int, beside: Sequence[str]) -> None:
 
         healthy_order(order)  # it has to repeat
     check_requirements(order)
+    if flies:
+        _check_flies(order)
     if not is_outside(order.control):
         _check_log_step(order)
         if count > 1 or beside:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 RECORDS = (".ulg", ".bin", ".parquet", ".csv")  # endings of records of flights
 VEHICLE_HELP = "A vehicle of the catalogue ('ironbird vehicle list') or a TOML file."
+PROGRAM_HELP = "A build of the autopilot: its program, or the folder that holds it, such as build/px4_sitl_default."
+TOLERANCE_HELP = "Tolerable error as a share of the figure or span; in a replay, of values below 1 as it is."
 VehicleArgument = Annotated[str, typer.Argument(help=VEHICLE_HELP, autocompletion=vehicle_names)]
 VehicleOption = Annotated[str, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]
 OtherVehicleOption = Annotated[str | None, typer.Option("--vehicle", help=VEHICLE_HELP, autocompletion=vehicle_names)]

@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from ironbird.cli.exit_codes import EXIT_CODES
-from ironbird.cli.options import FaultOption, FaultsFileOption, OutOption, SeedOption, faults_of
+from ironbird.cli.options import (
+    PROGRAM_HELP,
+    TOLERANCE_HELP,
+    FaultOption,
+    FaultsFileOption,
+    OutOption,
+    SeedOption,
+    faults_of,
+)
 from ironbird.cli.output import JsonOption, errors, print_json, print_report, print_table, progress_bar, results_folder
 from ironbird.errors import OrderError
 
@@ -22,17 +30,15 @@ def replay(
     ],
     program: Annotated[
         list[str] | None,
-        typer.Option(help="Build to replay through; by default that of IRONBIRD_PX4, …. Two are compared."),
+        typer.Option(help=PROGRAM_HELP),
     ] = None,
-    source: Annotated[
+    feed: Annotated[
         Literal["record", "log"] | None,
         typer.Option(help="What is fed: the record of the flight, or its log; by default the record if there is one."),
     ] = None,
     fault: FaultOption = None,
     faults_file: FaultsFileOption = None,
-    tolerance: Annotated[
-        float, typer.Option(help="Of estimates; of values beyond 1 as a share of them.", min=0.0, max=1e3)
-    ] = 1e-5,
+    tolerance: Annotated[float, typer.Option(help=TOLERANCE_HELP, min=0.0, max=1e3)] = 1e-5,
     seed: SeedOption = 0,
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -44,8 +50,8 @@ def replay(
     the same build then writes the same log, and another build gets the same input. A ULog without a record holds
     only what PX4 kept of its sensors: see docs/guide/maintainers.md for what that can show.
 
-    With one --program its log is compared with that of the flight, with two their logs with each other, and with
-    --fault (in logged sensor values) the replay with the fault with that without it. Exit code: 0 estimates agree,
+    Without --program the build of IRONBIRD_PX4 or IRONBIRD_ARDUPILOT replays. With one its log is compared with that of
+    the flight, with two their logs with each other, and with --fault (in logged sensor values) the replay with the fault with that without it. Exit code: 0 estimates agree,
     1 they part, 2 error, 3 a fault changed nothing.
 
     Example: ironbird replay out/quad_f450-1 --program ~/PX4-Autopilot/build/px4_sitl_default
@@ -63,7 +69,7 @@ def replay(
         from ironbird.replay.replay import replay as replay_recording
         from ironbird.report.replay_page import replay_data, replay_rows, verdict_of, write_replay_page
 
-        recording = read_recording(flight, source or "")
+        recording = read_recording(flight, feed or "")
         with results_folder(out, "replay") as folder, progress_bar(f"replaying {flight.name}") as update:
             done = replay_recording(
                 recording, programs, folder, faults=faults, tolerance=tolerance, seed=seed, progress=update

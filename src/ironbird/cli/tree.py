@@ -234,6 +234,7 @@ NO_FIGURES = {
 }  # fmt: skip
 # Option -> control systems and front ends that declare it, so that a wrong option is answered without loading them
 OWNERS = {
+    "ahead_m": ("policy",),
     "all_truth": ("rflysim",),
     "aux": ("mixer",),
     "avoid_mps": ("avoid",),
@@ -249,8 +250,8 @@ OWNERS = {
     "dyn_params": ("rflysim",),
     "failsafe": ("mixer",),
     "fault_map": ("rflysim",),
-    "failures": ("px4", "ardupilot",),
-    "file": ("fmu", "fmu-plant",),
+    "failure_commands": ("px4", "ardupilot",),
+    "file": ("fmu", "fmu-plant", "policy",),
     "flights": ("px4", "ardupilot", "mavlink",),
     "folder": ("px4", "ardupilot", "fmu", "fmu-plant",),
     "front": ("commanded",),
@@ -277,9 +278,10 @@ OWNERS = {
     "scene": ("rflysim",),
     "sensor_hz": ("hardware",),
     "sensor_port": ("firmware",),
+    "sha256": ("policy",),
     "shift": ("rflysim",),
     "silent_s": ("mixer",),
-    "state": ("commanded",),
+    "state": ("commanded", "policy",),
     "step_ticks": ("fmu", "fmu-plant", "firmware",),
     "stick_layout": ("sticks",),
     "stick_mode": ("sticks",),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ironbird.cli.completion import vehicle_names
 from ironbird.cli.options import ControlOption, IdOption, OutOption, VehicleArgument
 from ironbird.cli.output import JsonOption, errors, print_columns, print_json, print_table
 from ironbird.errors import UnknownNameError
@@ -169,7 +170,10 @@ def show(
 
 def playground(
     vehicle: Annotated[
-        list[str] | None, typer.Argument(help="Vehicles of the catalogue, or TOML files; four kinds by default.")
+        list[str] | None,
+        typer.Argument(
+            help="Vehicles of the catalogue, or TOML files; four kinds by default.", autocompletion=vehicle_names
+        ),
     ] = None,
     out: OutOption = None,
 ) -> None:

@@ -45,6 +45,10 @@ class Replay:
 
 def read_recording(path: Path, source: str = "") -> Recording:
     """The recording of a flight: its folder, its record, or a log; `source`: "record" or "log", or what there is."""
+    if not path.exists():
+        raise LinkError(
+            f"{path}: no such file or folder; give the folder of a flight, its record (*{ENDING}) or a ULog"
+        )
     folder = path if path.is_dir() else path.parent
     records = [path] if path.suffix == ENDING else sorted(folder.glob(f"*{ENDING}"))
     is_log = path.is_file() and path.suffix != ENDING

@@ -83,18 +83,6 @@ def _content(
     pairs = [(cases[result.id], result) for result in results]
     notable = worst_first([r for r in results if r.verdict != PASS or not r.as_expected])
     shown = notable[:MOST_FAILING]
-    reacting = [
-        {
-            "id": r.id,
-            "verdict": r.verdict,
-            "healthy": r.healthy,
-            "texts": [*(f"{step['fault']} {step['sentence']}" for step in r.steps), *r.caused]
-            if r.healthy
-            else r.reactions,
-        }
-        for r in results
-        if r.reactions or r.healthy
-    ]
     anchors = {result.id: f"flight-{number}" for number, result in enumerate(shown)}
     pages = {r.id: _page_of(folder, r.id) for r in results}
     judged = counts[PASS] + counts[FAIL]
@@ -145,7 +133,7 @@ def _content(
         "rest": _rest(worst_first(results)[MOST_ROWS:]),
         "trace": trace,
         "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where, pages[r.id]) for r in shown],
-        "reactions": reacting[:MOST_REACTIONS],
+        "reactions": _reacting(results)[:MOST_REACTIONS],
         "hidden": len(notable) - len(shown),
         "show_command": f"ironbird campaign show {campaign.name}",
         "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--pages", "failed", *where]),
@@ -158,6 +146,22 @@ def _content(
         "script": Markup(script_text("campaign.js")),
         "script_hash": Markup(hash_source(script_text("campaign.js"))),
     }
+
+
+def _reacting(results: Sequence[FlightResult]) -> list[Json]:
+    """What control systems outside did after faults, or what none of the healthy flights did."""
+    return [
+        {
+            "id": r.id,
+            "verdict": r.verdict,
+            "healthy": r.healthy,
+            "texts": [*(f"{step['fault']} {step['sentence']}" for step in r.steps), *r.caused]
+            if r.healthy
+            else r.reactions,
+        }
+        for r in results
+        if r.reactions or r.healthy
+    ]
 
 
 def _page_of(folder: Path, flight_id: str) -> str:

@@ -409,6 +409,34 @@ def _flying_wing(made: Appearance, half: float, mean: float, left: str, right: s
     )
 
 
+def _tail(made: Appearance, others: Sequence[Any], wide: float, half: float, chord: float) -> None:
+    """Surfaces of the tail: level ones to both sides up to `wide`, upright ones as fins."""
+    for s in others:
+        p = list(s.position_B_m)
+        deep = 0.42 * chord
+        if abs(s.upward_B[2]) > 0.7:
+            for side in (-1, 1):
+                made.surface(
+                    s.name,
+                    [p[0] + 0.5 * deep, 0, p[2]],
+                    deep,
+                    [p[0] + 0.45 * deep, side * wide, p[2]],
+                    0.8 * deep,
+                    hinge=0.6,
+                )
+        else:
+            tall = max(math.sqrt(1.7 * s.area_m2), 0.3 * half)
+            made.surface(
+                s.name,
+                [p[0] + 0.55 * deep, 0, 0.02],
+                1.15 * deep,
+                [p[0] + 0.15 * deep, 0, -tall],
+                0.7 * deep,
+                hinge=0.6,
+                look="accent",
+            )
+
+
 def _vtol(made: Appearance) -> None:
     spec = made.spec
     wings = [s for s in spec.surface if abs(s.upward_B[2]) > 0.7 and abs(s.position_B_m[1]) > 1e-3]
@@ -479,31 +507,7 @@ def _vtol(made: Appearance) -> None:
         radius = diameter_m(spec.propeller[pusher.propeller]) / 2
         made.motor(number, p, axis, radius)
         made.propeller(number, [p[0] - 0.1 * radius, p[1], p[2]], axis, radius, spin=pusher.spin)
-    for s in others:
-        p = list(s.position_B_m)
-        deep = 0.42 * chord
-        if abs(s.upward_B[2]) > 0.7:
-            wide = max(abs(beams[-1]) if twin else 0.4 * half, 0.2 * half)
-            for side in (-1, 1):
-                made.surface(
-                    s.name,
-                    [p[0] + 0.5 * deep, 0, p[2]],
-                    deep,
-                    [p[0] + 0.45 * deep, side * wide, p[2]],
-                    0.8 * deep,
-                    hinge=0.6,
-                )
-        else:
-            tall = max(math.sqrt(1.7 * s.area_m2), 0.3 * half)
-            made.surface(
-                s.name,
-                [p[0] + 0.55 * deep, 0, 0.02],
-                1.15 * deep,
-                [p[0] + 0.15 * deep, 0, -tall],
-                0.7 * deep,
-                hinge=0.6,
-                look="accent",
-            )
+    _tail(made, others, max(abs(beams[-1]) if twin else 0.4 * half, 0.2 * half), half, chord)
     if stands:
         for p in spec.contact.points_B_m:
             made.rod([x0 - 0.9 * chord, p[1], 0], p, 0.014 * half, "dark")

@@ -148,8 +148,8 @@ def test_names_of_a_world_are_text_and_never_a_script(
     world = load_world("forest")
     things = tuple(dataclasses.replace(one, name=f"{hostile}{n}") for n, one in enumerate(world.obstacles))
     harm = dataclasses.replace(world, obstacles=things, title=hostile)
-    monkeypatch.setattr("ironbird.report.flight.replay.scenery_of", lambda name: drawn(harm))
-    monkeypatch.setattr("ironbird.report.flight.replay.ordered_world", lambda name: harm)
+    monkeypatch.setattr("ironbird.report.scenery.scenery_of", lambda name: drawn(harm))
+    monkeypatch.setattr("ironbird.flight.worlds.ordered_world", lambda name: harm)
     write_flight_page(crash, tmp_path / "flight.html")
     page = Page((tmp_path / "flight.html").read_text())
 

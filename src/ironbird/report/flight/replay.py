@@ -12,11 +12,9 @@ import numpy as np
 from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
 from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight
-from ironbird.flight.worlds import ordered_world
 from ironbird.report.flight.curves import SHOWN, Json, flag_pieces, packed
 from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.timeline import mode_rows
-from ironbird.report.scenery import scenery_of
 from ironbird.rotations import from_euler
 from ironbird.runtime.log import Log
 from ironbird.vehicles import places as at
@@ -124,6 +122,8 @@ def _world(plots: Plots, drawing: str) -> Json | None:
     if not plots.flight.order.world:
         return SEA if drawing in AFLOAT else None
     try:
+        from ironbird.report.scenery import scenery_of
+
         return scenery_of(plots.flight.order.world)
     except IronbirdError:  # its file is not here any more
         return None
@@ -135,6 +135,7 @@ def hit(flight: Flight) -> Json | None:
     struck = at.CLEARANCE.collision in log and bool((log[at.CLEARANCE.collision] > 0).any())
     if not world or not (struck or (stop is not None and stop.reason == COLLISION)):
         return None
+    from ironbird.flight.worlds import ordered_world
     from ironbird.world.rays import Scene
 
     row = int(np.argmax(log[at.CLEARANCE.collision] > 0)) if struck else log.rows() - 1

@@ -30,7 +30,10 @@ class CommandedOptions(Options):
 
     state: Annotated[
         Literal["estimate", "truth"],
-        Field(description="What control sees: the estimator's state, or the true one; sensors work in both."),
+        Field(
+            description="What control sees: what the estimator or the sensors give, or the true state; sensors work in "
+            "both."
+        ),
     ] = "estimate"
     front: Annotated[
         str,

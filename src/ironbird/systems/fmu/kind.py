@@ -65,7 +65,13 @@ class FmuOptions(Options):
         str | None,
         Field(description=texts.FOLDER),
     ] = None
-    file: Annotated[str, Field(description="Its name; not needed if the folder holds one only.")] = ""
+    file: Annotated[
+        str,
+        Field(
+            description="Name of the FMU or file of the policy (.npz, .onnx or a shipped one); not needed if there is "
+            "one only."
+        ),
+    ] = ""
     step_ticks: Annotated[int, Field(description="Milliseconds between two exchanges.", ge=1, le=1000)] = 4
     patience_s: Annotated[float, Field(description="Longest wait for one answer, in seconds.", gt=0, le=600)] = 10.0
 

@@ -29,16 +29,23 @@ SLOW_MPS = 0.3
 class PolicyOptions(Options):
     """Options of control system `policy`."""
 
-    file: Annotated[str, Field(description="File of the policy, .npz or .onnx, or the name of a shipped one.")] = (
-        "waypoint"
-    )
+    file: Annotated[
+        str,
+        Field(
+            description="Name of the FMU or file of the policy (.npz, .onnx or a shipped one); not needed if there is "
+            "one only."
+        ),
+    ] = "waypoint"
     sha256: Annotated[str, Field(description="The file's hash; another file is refused. Empty: any.")] = ""
     ahead_m: Annotated[
         float, Field(description="Longest way to a point that the policy sees, in m.", gt=0.1, le=50)
     ] = 2.0
     state: Annotated[
         Literal["gyros", "truth"],
-        Field(description="Where rates come from: gyroscopes with their faults, or the true state, as all else."),
+        Field(
+            description="What control sees: what the estimator or the sensors give, or the true state; sensors work in "
+            "both."
+        ),
     ] = "gyros"
 
 
