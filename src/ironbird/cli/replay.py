@@ -51,8 +51,8 @@ def replay(
     only what PX4 kept of its sensors: see docs/guide/maintainers.md for what that can show.
 
     Without --program the build of IRONBIRD_PX4 or IRONBIRD_ARDUPILOT replays. With one its log is compared with that of
-    the flight, with two their logs with each other, and with --fault (in logged sensor values) the replay with the fault with that without it. Exit code: 0 estimates agree,
-    1 they part, 2 error, 3 a fault changed nothing.
+    the flight, with two their logs with each other, and with --fault (in logged sensor values) the replay with the
+    fault with that without it. Exit code: 0 estimates agree, 1 they part, 2 error, 3 a fault changed nothing.
 
     Example: ironbird replay out/quad_f450-1 --program ~/PX4-Autopilot/build/px4_sitl_default
 

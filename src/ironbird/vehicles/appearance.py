@@ -409,7 +409,7 @@ def _flying_wing(made: Appearance, half: float, mean: float, left: str, right: s
     )
 
 
-def _tail(made: Appearance, others: Sequence[Any], wide: float, half: float, chord: float) -> None:
+def _vtol_tail(made: Appearance, others: Sequence[Any], wide: float, half: float, chord: float) -> None:
     """Surfaces of the tail: level ones to both sides up to `wide`, upright ones as fins."""
     for s in others:
         p = list(s.position_B_m)
@@ -507,7 +507,7 @@ def _vtol(made: Appearance) -> None:
         radius = diameter_m(spec.propeller[pusher.propeller]) / 2
         made.motor(number, p, axis, radius)
         made.propeller(number, [p[0] - 0.1 * radius, p[1], p[2]], axis, radius, spin=pusher.spin)
-    _tail(made, others, max(abs(beams[-1]) if twin else 0.4 * half, 0.2 * half), half, chord)
+    _vtol_tail(made, others, max(abs(beams[-1]) if twin else 0.4 * half, 0.2 * half), half, chord)
     if stands:
         for p in spec.contact.points_B_m:
             made.rod([x0 - 0.9 * chord, p[1], 0], p, 0.014 * half, "dark")
