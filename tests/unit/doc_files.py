@@ -105,7 +105,8 @@ def autopilots(folder: Path) -> None:
     from ironbird.protocols.plan_file import Home, LocalItem, from_local, plan_text
 
     case = CASE.format(until_s=6.0, severity=0.05, duration="")
-    _write(folder, case__toml=case.replace("until_s = 6.0", 'until_s = 6.0\nends = "time"'))
+    own = 'until_s = 6.0\nends = "time"\ncontrol = "px4"\noptions = { time = "real" }'  # the stand-ins are root's
+    _write(folder, case__toml=case.replace("until_s = 6.0", own))
     home = Home(40.1540302, 116.2593683, 50.0)
     ways = [(0.0, 0.0, 10.0, "takeoff"), (20.0, 0.0, 10.0, "waypoint"), (20.0, 0.0, 0.0, "land")]
     items = [LocalItem(north_m, east_m, height_m, 0.0, kind) for north_m, east_m, height_m, kind in ways]

@@ -339,7 +339,8 @@ def test_labels_of_the_maps_lie_beside_each_other_and_within_the_map(opened: Tab
     opened.js("document.querySelector('[data-camera=whole]').click()")
     fits = "(c => c.width == Math.round(c.clientWidth * devicePixelRatio))"
     opened.until(f"{fits}(document.querySelector('#replay canvas[data-labels]'))")
-    opened.js("new Promise(done => setTimeout(done, 300))")
+    begins = "JSON.parse(c.dataset.labels).some(label => label[0].startsWith('fault 1'))"  # the camera is there
+    opened.until(f"(c => {begins})(document.querySelector('#replay canvas[data-labels]'))")
     try:
         for canvas in ("#path-plan canvas", "#replay canvas[data-labels]"):
             found = f"document.querySelector({json.dumps(canvas)})"
