@@ -211,10 +211,11 @@ def test_a_model_that_runs_away_names_time_signal_and_what_helps() -> None:
 
 
 @pytest.mark.slow
-def test_bounds_of_plain_flights_hold_the_mass_as_often_as_they_say() -> None:
+def test_bounds_of_plain_flights_hold_the_mass() -> None:
+    """Eight flights; `python bench/identification_bounds.py` counts as many as are wanted."""
     inside = 0
-    for seed in range(30):
+    for seed in range(8):
         mass = float(np.random.default_rng(seed).uniform(1.2, 1.7))
         (found,) = identify(plain(("square", "hover")[seed % 2], mass, seed, 0.02), "quad_f450", ["mass"]).estimates
         inside += found.interval()[0] < mass < found.interval()[1]
-    assert inside >= 26, inside  # 28.5 expected; fewer than 26 of 30 has a chance of 1.6 %
+    assert inside >= 7, inside  # 7.6 expected; fewer than 7 of 8 has a chance of 5.7 %
