@@ -45,6 +45,11 @@ Written by `tools/write_findings_page.py` from `docs/measured/findings.json`. Un
 program gets the same bytes. These are findings on a simulated vehicle with the parameters that Ironbird makes from its
 file; a finding is where to look, not yet a defect of the autopilot on a real one.
 
+Findings 4, 7 and 8 (ArduPilot) were flown before ArduPilot had the vehicle's receivers and inertial units
+([record 80](adr/0080-ardupilot-flies-on-the-vehicles-sensors.md)): the cases fly another way now and were not flown
+again. Finding 4 is a touch-down that was soft (0.5 m/s down) and too fast sideways (5.4 m/s, with the wind): its text
+names the downward speed only.
+
 ```sh
 ironbird campaign run findings                     # all of them; each fails as its case says
 ironbird fly quad_f450 --control px4 --time virtual --twin --fault …  # one of them, with what the fault caused
